@@ -1,9 +1,8 @@
 """The protocol of search engines.
 
-There is one ranking: BM25 over fields in Lucene's 32-bit arithmetic, a term's score added to the
-others' in 64 bits, ties by descending id. Lucene's index is the reference; flat postings (flat.py),
-built without it, stand beside it or alone, and a cluster (opensearch/) may hold the same
-documents.
+All engines compute one ranking: BM25 over fields in Lucene's 32-bit arithmetic, the scores of terms
+added in 64 bits, ties by descending id. Lucene's index is the reference. Flat postings (flat.py)
+are built without Lucene, and a cluster (opensearch/) may hold the same documents.
 """
 
 import os
@@ -30,18 +29,20 @@ TermScores = dict[str, dict[str, float]]  # field → term → what it gives to 
 
 LocalName = Literal["lucene", "flat"]
 EngineName = Literal["auto", LocalName, "opensearch"]
-FEW: Final = 64  # terms up to which it pays to skip documents that cannot be among the best
-_MARGIN: Final = 50  # hits beyond k that are asked for at first; few ties are longer
+# Up to this number of terms it pays to skip documents that cannot be among the best.
+FEW: Final = 64
+# At first so many hits beyond k are requested; few ties are longer.
+_MARGIN: Final = 50
 _TERM: Final = re.compile(r"\Aweight\(([^:]+):(.+) in \d+\) \[", re.DOTALL)
 _NO_FIELDS: Final[dict[str, Bag]] = {}
 
 
 class Document(NamedTuple):
-    """A document by its fields; each of them is either `own` or `shared` in all documents."""
+    """A document by its fields; a field is either `own` or `shared` in all documents."""
 
     doc_id: str
     own: Mapping[str, Bag]
-    # What it has in common with the documents before and after it: for all of them one object.
+    # Fields of the documents before and after it as well: one object for all of them.
     shared: Mapping[str, Bag] = _NO_FIELDS
 
 
@@ -65,13 +66,15 @@ def chosen_engine(
     replicas: int = 0,
     block: int = Engine().block,
 ) -> Engine:
-    """Return the engine asked for; `hosts` are URLs with commas between.
+    """Return an engine by its name; `hosts` are URLs separated by commas.
 
-    Without them, those of a cluster are taken from the environment. Raises InputError for a name
-    that is none, and where a cluster is, or lacks, its hosts.
+    The hosts of a cluster are taken from the environment by default. Raises InputError for an
+    unknown name, for a cluster without hosts, and for hosts of another engine.
     """
-    if name not in (names := get_args(EngineName)):
+    names = get_args(EngineName)
+    if name not in names:
         raise InputError(f"engine {shown(name)}: expected one of {', '.join(names)}")
+
     if name == "opensearch":
         hosts = hosts or os.environ.get("ARQMATH_OPENSEARCH_HOSTS")
     if (name == "opensearch") != bool(hosts):
@@ -80,7 +83,10 @@ def chosen_engine(
             "https://HOST:9200, or several with commas between, or ARQMATH_OPENSEARCH_HOSTS with "
             "them"
         )
-    urls = tuple(hosts.split(",")) if hosts else ()
+
+    urls: tuple[str, ...] = ()
+    if hosts:
+        urls = tuple(hosts.split(","))
     return Engine(cast("EngineName", name), urls, shards, replicas, block)
 
 
@@ -96,27 +102,30 @@ class Searcher(ABC):
 
     def search_many(self, queries: Iterable[Query], k: int, threads: int) -> Iterator[list[Hit]]:
         """Search for all queries with `threads` at a time; results come in the order of queries."""
+        search = partial(self._search_in_thread, k)
         if threads == 1:
-            yield from map(partial(self._search_in_thread, k), queries)
+            yield from map(search, queries)
             return
+
         with ThreadPoolExecutor(threads) as pool:
-            yield from pool.map(partial(self._search_in_thread, k), queries)
+            yield from pool.map(search, queries)
 
     def _search_in_thread(self, k: int, query: Query) -> list[Hit]:
         return self.search(query, k)
 
     def score(self, query: Query, doc_ids: Sequence[str]) -> list[Hit]:
-        """Score given documents, best first; 0 for one that holds none of the terms."""
-        explained = zip(doc_ids, self.explain(query, doc_ids), strict=True)
-        return best_first(
-            {doc_id: sum(sum(f.values()) for f in fields.values()) for doc_id, fields in explained}
-        )
+        """Score given documents, best first; 0 for a document without any of the terms."""
+        explained = self.explain(query, doc_ids)
+        scores = {}
+        for doc_id, fields in zip(doc_ids, explained, strict=True):
+            scores[doc_id] = sum(sum(terms.values()) for terms in fields.values())
+        return best_first(scores)
 
     @abstractmethod
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
         """Return the share of each term in the scores of documents.
 
-        These are 32-bit numbers; a document that is not there holds none.
+        The shares are 32-bit numbers; unknown documents yield {}.
         """
 
     @abstractmethod
@@ -130,11 +139,14 @@ class Searcher(ABC):
 
 def best_first(scores: Mapping[str, float]) -> list[Hit]:
     """Return documents with their 32-bit scores, never -0.0; ties by descending id."""
-    hits = [Hit(doc_id, float(np.float32(score)) + 0.0) for doc_id, score in scores.items()]
+    hits = []
+    for doc_id, score in scores.items():
+        rounded = float(np.float32(score))
+        hits.append(Hit(doc_id, rounded + 0.0))
     return sorted(hits, key=lambda hit: (hit.score, hit.doc_id), reverse=True)
 
 
-def ranked(ids: DocIds, scores: Scores, k: int) -> list[Hit]:
+def best_hits(ids: DocIds, scores: Scores, k: int) -> list[Hit]:
     """Return the k best of some documents; ties by descending id."""
     best = sorted(zip(scores.tolist(), ids, strict=True), reverse=True)[:k]
     return [Hit(doc_id.decode(), score) for score, doc_id in best]
@@ -143,15 +155,15 @@ def ranked(ids: DocIds, scores: Scores, k: int) -> list[Hit]:
 def with_ties(best: Callable[[int], tuple[DocIds, Scores]], k: int) -> list[Hit]:
     """Return the k best documents, ties by descending id.
 
-    `best` returns as many as it is asked for, best first, and cuts ties anywhere. So it is asked
-    for more than k, until no tie with the last of them is cut.
+    `best` returns the given number of documents, best first, and may cut a tie. So more than k are
+    requested, until no tie with document k is cut.
     """
     wanted = k + _MARGIN
     ids, scores = best(wanted)
     while len(scores) == wanted and scores[-1] == scores[k - 1]:
         wanted *= 4
         ids, scores = best(wanted)
-    return ranked(ids, scores, k)
+    return best_hits(ids, scores, k)
 
 
 def term_scores(explanation: dict[str, Any]) -> TermScores:
@@ -161,14 +173,16 @@ def term_scores(explanation: dict[str, Any]) -> TermScores:
     """
     scores: TermScores = defaultdict(dict)
     nodes = [explanation]
-    for node in nodes:  # grows while it is read
-        if term := _TERM.match(node["description"]):
-            scores[term[1]][term[2]] = float(np.float32(node["value"]))
-        else:
+    for node in nodes:  # The list grows during the loop.
+        match = _TERM.match(node["description"])
+        if match is None:
             nodes += node["details"]
+        else:
+            field, term = match.groups()
+            scores[field][term] = float(np.float32(node["value"]))
     return dict(scores)
 
 
 def flat_directory(index: Path) -> Path:
-    """Return the place of the flat postings beside a Lucene index, if there are any."""
+    """Return the directory of the flat postings of an index, which need not exist."""
     return index.with_name(f"{index.name}.flat")

@@ -19,7 +19,7 @@ The files of a directory NAME.flat/, numbers little-endian:
   stores the length of the field (int32). So k1 and b can be chosen when searching;
 * `flat.json`: the version of this form, and the statistics of the fields.
 
-Where no type is given, numbers have as few bytes as the largest that there can be (smallest_kind).
+Numbers without a type here have as few bytes as the largest possible one needs (`smallest_kind`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from arqmath_bm25.analysis.term_numbers import term_numbers
 from arqmath_bm25.core.arrays import map_numbers, smallest_kind
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.id_table import IdTable
-from arqmath_bm25.engines.engine import Searcher, best_first, flat_directory, ranked
+from arqmath_bm25.engines.engine import Searcher, best_first, best_hits, flat_directory
 from arqmath_bm25.engines.flat_build import FORM, META, lengths_of_bytes
 
 if TYPE_CHECKING:
@@ -118,18 +118,19 @@ class FlatSearcher(Searcher):
         self._group_count = meta["groups"]
         self._groups = map_numbers(directory / "groups", smallest_kind(self._group_count))
 
-        rows = {True: self._group_count, False: self.count}
         self._fields = {}
         for name, statistics in meta["fields"].items():
-            of_field = rows[statistics["shared"]]
-            self._fields[name] = _open_field(directory, name, statistics, of_field, k1, b)
+            rows = self.count
+            if statistics["shared"]:
+                rows = self._group_count
+            self._fields[name] = _open_field(directory, name, statistics, rows, k1, b)
 
     def search(self, query: Query, k: int) -> list[Hit]:
         """Return the k best documents that hold at least one of the terms."""
         scores = self.sums(query).astype(np.float32)
         best = best_rows(scores, k)
         ids = self.ids.of(best)
-        return ranked(ids, scores[best], k)
+        return best_hits(ids, scores[best], k)
 
     def score(self, query: Query, doc_ids: Sequence[str]) -> list[Hit]:
         """Score given documents, best first; 0 for a document without any of the terms."""
@@ -186,7 +187,8 @@ class FlatSearcher(Searcher):
     def sums(self, query: Query) -> Sums:
         """Return the scores of all documents; -0.0 where no term occurs."""
         sums = np.full(self.count, -0.0)
-        sums_of_groups = np.full(self._group_count + 1, -0.0)  # the last is of no group
+        # The last sum is that of documents without a group.
+        sums_of_groups = np.full(self._group_count + 1, -0.0)
 
         any_is_shared = False
         for name, terms in query.items():
@@ -237,15 +239,25 @@ class FlatSearcher(Searcher):
         if not np.isfinite(weights).all():
             raise InputError(f"the weight of a term is too large: {max(terms.values())}")
 
-        return _WeightedTerms(known_terms, weights, *_bounds(field, rows))
+        begins, ends = _bounds(field, rows)
+        return _WeightedTerms(known_terms, weights, begins, ends)
 
 
 def _open_field(
-    directory: Path, name: str, statistics: Mapping[str, Any], rows: int, k1: float, b: float
+    directory: Path,
+    name: str,
+    statistics: Mapping[str, Any],
+    rows: int,
+    k1: float,
+    b: float,
 ) -> _Field:
-    """Open the postings of a field in so many rows; InputError if its files do not fit together."""
+    """Open the postings of a field; InputError if its files do not belong together.
+
+    `rows` is the number of documents, or of groups for a shared field.
+    """
     pairs = map_numbers(directory / f"{name}.pairs", "<i4").reshape(-1, 2)
-    average = np.float32(max(statistics["tokens"], 1) / max(statistics["documents"], 1))
+    tokens = max(statistics["tokens"], 1)
+    average = np.float32(tokens / max(statistics["documents"], 1))
     divisors = _divisors(pairs, np.float32(k1), np.float32(b), average)
 
     terms = map_numbers(directory / f"{name}.terms", "<u8")
@@ -297,7 +309,7 @@ def _add_frequent(
 def _add_rare(
     sums: Sums, field: _Field, weighted: _WeightedTerms, rare: npt.NDArray[np.intp]
 ) -> None:
-    """Add the scores of terms with few postings: those of many terms are scored at a time."""
+    """Add the scores of terms with few postings, in batches of many terms."""
     lengths = weighted.ends[rare] - weighted.begins[rare]
     batches = np.cumsum(lengths) // _TOGETHER
     cuts = np.flatnonzero(batches[1:] > batches[:-1]) + 1

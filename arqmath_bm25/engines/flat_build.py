@@ -1,12 +1,12 @@
 """Builds flat postings (flat.py): workers write the postings of parts, then all parts are merged.
 
-In a part, words are codes, and each distinct formula is coded once: a document holds its number,
-and the terms of the formula replace it when terms are counted. Fields that several documents share
-belong to a group of documents, and count once for each member. A part is one file of arrays, one
-after the other, with a table of their offsets.
+In a part, words are codes, and each distinct formula is coded once: a document holds the number of
+a formula, which the terms of the formula replace when terms are counted. Fields that several
+documents share belong to a group of documents, and are weighted by the size of the group. A part is
+one file of arrays, one after the other, with a table of their offsets.
 
-Fields are merged one at a time, in ranges of term numbers. These are hashes, so equal ranges have
-about equally many terms, and memory stays flat.
+A field is merged in ranges of term numbers. These numbers are hashes, so ranges of the same width
+have about equally many terms, and memory stays flat.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,14 +40,15 @@ if TYPE_CHECKING:
 
 FORM: Final = 4
 META: Final = "flat.json"
-_DATA, _TABLE = ".flat", ".table"  # endings of the files of a part
+_DATA: Final = ".flat"  # endings of the files of a part
+_TABLE: Final = ".table"
 _TOGETHER: Final = 1 << 21  # postings in memory
 _NUMBERS: Final = 1 << 64
-_EXACT: Final = 24  # lengths below which Lucene's byte is the length
+_EXACT: Final = 24  # Lucene's byte of a length below this is the length itself.
 
 
 class _FieldBags:
-    """The bags of a field: where the words and formulas of each row are in those of the part."""
+    """The bags of a field, as ranges of the words and of the formulas of the part."""
 
     def __init__(self, shared: bool) -> None:
         self.shared = shared
@@ -57,10 +58,11 @@ class _FieldBags:
         self.trees: Trees | None = None  # of all formulas of the part that have this spelling
 
 
-def _held(bags: array[int]) -> tuple[Places, Places]:
-    """Return the row and the place of each word, or formula, of the bags of a field."""
+def _rows_and_positions(bags: array[int]) -> tuple[Places, Places]:
+    """Return the row of each word, or formula, of the bags, and its position in the part."""
     rows, begins, ends = np.frombuffer(bags, np.int64).reshape(-1, 3).T
-    return np.repeat(rows, ends - begins), ranges(begins, ends - begins)
+    lengths = ends - begins
+    return np.repeat(rows, lengths), ranges(begins, lengths)
 
 
 class FlatPart:
@@ -78,75 +80,123 @@ class FlatPart:
 
     def add(self, document: Document) -> None:
         """Add the next document."""
-        if document.shared and document.shared is not self._shared:
-            self._shared = document.shared
-            self._group += 1
-            self._add(document.shared, self._group, shared=True)
+        group = -1
+        if document.shared:
+            group = self._group_of(document.shared)
         self._add(document.own, len(self._ids), shared=False)
         self._ids.append(document.doc_id.encode())
-        self._groups.append(self._group if document.shared else -1)
+        self._groups.append(group)
+
+    def _group_of(self, shared: Mapping[str, Bag]) -> int:
+        """Return the number of the group that shares these fields; new fields begin a group."""
+        if shared is not self._shared:
+            self._shared = shared
+            self._group += 1
+            self._add(shared, self._group, shared=True)
+        return self._group
 
     def _add(self, bags: Mapping[str, Bag], row: int, shared: bool) -> None:
         for name, (words, formulas) in bags.items():
-            if (field := self._fields.get(name)) is None:
-                field = self._fields[name] = _FieldBags(shared)
+            field = self._fields.get(name)
+            if field is None:
+                field = _FieldBags(shared)
+                self._fields[name] = field
             if words:
                 begin = len(self._words)
                 self._words.extend(map(self._vocabulary.__getitem__, words))
                 field.words.extend((row, begin, len(self._words)))
             if formulas:
-                if (trees := field.trees) is None:
+                trees = field.trees
+                if trees is None:
                     field.spelling = formulas[0].spelling
-                    trees = field.trees = self._trees[field.spelling]
+                    trees = self._trees[field.spelling]
+                    field.trees = trees
                 begin = trees.added
                 trees.add(formulas)
                 field.formulas.extend((row, begin, trees.added))
 
     def save(self, file: Path) -> tuple[Path, Path]:
-        """Write the postings of all fields, and a table beside them; return both files."""
+        """Write the postings of all fields and a table of their offsets; return both files."""
         groups = np.frombuffer(self._groups, np.int32)
-        sizes = np.bincount(groups[groups >= 0], minlength=self._group + 1)
+        in_group = groups[groups >= 0]
+        group_sizes = np.bincount(in_group, minlength=self._group + 1)
         single = np.ones(len(groups), np.int64)
-        words = term_numbers(list(self._vocabulary))[np.frombuffer(self._words, np.int32)]
-        of_trees = {spelling: _spelled(trees, spelling) for spelling, trees in self._trees.items()}
+
+        vocabulary = term_numbers(list(self._vocabulary))
+        words = vocabulary[np.frombuffer(self._words, np.int32)]
+        terms_of_trees = {}
+        for spelling, trees in self._trees.items():
+            terms_of_trees[spelling] = _spell_trees(trees, spelling)
 
         arrays = {"ids": np.array(self._ids, np.bytes_), "groups": groups}
-        fields = {}
+        statistics = {}
         for name, field in self._fields.items():
-            rows, chosen = _held(field.words)
-            terms = words[chosen]
-            if field.spelling:
-                rows_of_formulas, chosen = _held(field.formulas)
-                trees = self._trees[field.spelling].members[chosen]
-                starts, of_formulas = of_trees[field.spelling]
-                lengths = starts[trees + 1] - starts[trees]
-                rows = np.concatenate((rows, np.repeat(rows_of_formulas, lengths)))
-                terms = np.concatenate((terms, of_formulas[ranges(starts[trees], lengths)]))
-            weights = sizes if field.shared else single
-            postings, statistics = _postings(terms, rows, weights)
+            weights = group_sizes if field.shared else single
+            terms, rows = self._terms_and_rows(field, words, terms_of_trees)
+            postings, counts = _postings(terms, rows, weights)
             for kind, values in postings.items():
                 arrays[f"{name}.{kind}"] = values
-            fields[name] = {"shared": field.shared, **statistics}
+            statistics[name] = {"shared": field.shared, **counts}
 
-        places = {}
-        with file.open("wb") as data:
-            for name, values in arrays.items():
-                places[name] = values.dtype.str, data.tell(), len(values)
-                values.tofile(data)
+        table = {
+            "documents": len(groups),
+            "groups": len(group_sizes),
+            "fields": statistics,
+            "arrays": _write_arrays(file, arrays),
+        }
+        table_file = file.with_suffix(_TABLE)
+        table_file.write_text(json.dumps(table), encoding="utf-8")
+        return file, table_file
 
-        meta = {"documents": len(groups), "groups": len(sizes), "fields": fields}
-        table = file.with_suffix(_TABLE)
-        table.write_text(json.dumps({**meta, "arrays": places}), encoding="utf-8")
-        return file, table
+    def _terms_and_rows(
+        self,
+        field: _FieldBags,
+        words: Numbers,
+        terms_of_trees: Mapping[Spelling, tuple[Places, Numbers]],
+    ) -> tuple[Numbers, Places]:
+        """Return the numbers of all terms of a field, and the row of each."""
+        rows, positions = _rows_and_positions(field.words)
+        terms = words[positions]
+        if not field.spelling:
+            return terms, rows
+
+        formula_rows, positions = _rows_and_positions(field.formulas)
+        trees = self._trees[field.spelling].members[positions]
+        starts, tree_terms = terms_of_trees[field.spelling]
+        begins = starts[trees]
+        lengths = starts[trees + 1] - begins
+
+        formula_terms = tree_terms[ranges(begins, lengths)]
+        all_terms = np.concatenate((terms, formula_terms))
+        all_rows = np.concatenate((rows, np.repeat(formula_rows, lengths)))
+        return all_terms, all_rows
 
 
-def _spelled(trees: Trees, spelling: Spelling) -> tuple[Places, Numbers]:
+def _write_arrays(
+    file: Path, arrays: Mapping[str, npt.NDArray[Any]]
+) -> dict[str, tuple[str, int, int]]:
+    """Write arrays one after the other; return the type, offset and length of each."""
+    table = {}
+    with file.open("wb") as data:
+        for name, values in arrays.items():
+            table[name] = values.dtype.str, data.tell(), len(values)
+            values.tofile(data)
+    return table
+
+
+def _spell_trees(trees: Trees, spelling: Spelling) -> tuple[Places, Numbers]:
     """Return where the terms of each tree begin, and the end; and the terms of all trees."""
-    terms = [pair for batch in trees.batches for pair in spelled(spelling, batch)]
-    of_trees = np.concatenate([of_trees for of_trees, _ in terms])
-    order = np.argsort(of_trees, kind="stable")
-    starts = np.searchsorted(of_trees[order], np.arange(len(trees) + 1))
-    return starts, np.concatenate([numbers for _, numbers in terms])[order]
+    rows = []
+    terms = []
+    for batch in trees.batches:
+        for batch_rows, batch_terms in spelled(spelling, batch):
+            rows.append(batch_rows)
+            terms.append(batch_terms)
+
+    all_rows = np.concatenate(rows)
+    order = np.argsort(all_rows, kind="stable")
+    starts = np.searchsorted(all_rows[order], np.arange(len(trees) + 1))
+    return starts, np.concatenate(terms)[order]
 
 
 def _postings(
@@ -154,29 +204,39 @@ def _postings(
 ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, int]]:
     """Return the postings of a field, in the order of the numbers of terms, and its statistics.
 
-    `terms` are all that the field has, with their rows.
+    `terms` and `rows` have an element for each occurrence of a term in the field; `weights` has
+    the number of documents of each row.
     """
     numbers, codes = distinct(terms)
     order = np.argsort(numbers)
-    places = np.empty(len(numbers), np.int64)
-    places[order] = np.arange(len(numbers))
-    keys = places[codes] << 32 | rows
+    ranks = np.empty(len(numbers), np.int64)
+    ranks[order] = np.arange(len(numbers))
+
+    # A key holds a term and a row, so equal keys are the occurrences of one posting.
+    keys = ranks[codes] << 32 | rows
     keys.sort()
     first = np.flatnonzero(np.diff(keys, prepend=-1))
     freqs = np.diff(first, append=len(keys))
-    of_terms, docs = keys[first] >> 32, keys[first].astype("<i4")
+    ranks_of_postings = keys[first] >> 32
+    docs = keys[first].astype("<i4")
+    starts = np.flatnonzero(np.diff(ranks_of_postings, prepend=-1, append=-2))
+
     lengths = np.bincount(docs, freqs, len(weights)).astype(np.int64)
-    codes_of_pairs = 256 * freqs + noted_bytes(lengths)[docs]
-    pairs, codes = distinct(codes_of_pairs.astype(np.uint64))
+    freqs_and_lengths = 256 * freqs + bytes_of_lengths(lengths)[docs]
+    pairs, codes = distinct(freqs_and_lengths.astype(np.uint64))
+
     postings = {
         "terms": numbers[order],
-        "starts": np.flatnonzero(np.diff(of_terms, prepend=-1, append=-2)).astype("<i8"),
+        "starts": starts.astype("<i8"),
         "docs": docs,
         "codes": codes.astype(smallest_kind(len(pairs))),
         "pairs": pairs.astype("<i8"),
     }
-    documents, tokens = int(weights[lengths > 0].sum()), int(weights @ lengths)
-    return postings, {"documents": documents, "tokens": tokens}
+    statistics = {
+        "documents": int(weights[lengths > 0].sum()),
+        "tokens": int(weights @ lengths),
+    }
+    return postings, statistics
 
 
 class _SavedPart:
@@ -187,56 +247,77 @@ class _SavedPart:
         self.meta = json.loads(table.read_text(encoding="utf-8"))
 
     def read(self, name: str, begin: int = 0, end: int | None = None) -> npt.NDArray[Any]:
-        """Return an array, or some of it."""
+        """Return an array, or a range of its elements."""
         kind, offset, length = self.meta["arrays"][name]
-        count = (length if end is None else end) - begin
-        return np.fromfile(self._file, kind, count, offset=offset + begin * np.dtype(kind).itemsize)
+        if end is None:
+            end = length
+        offset += begin * np.dtype(kind).itemsize
+        return np.fromfile(self._file, kind, end - begin, offset=offset)
 
 
-def write_flat(parts: Path, place: Path, expected: int, workers: Workers = HERE) -> None:
-    """Write the postings of all parts in a directory to a new directory, a field by each worker.
+def write_flat(parts: Path, directory: Path, expected: int, workers: Workers = HERE) -> None:
+    """Merge the postings of all parts into a new directory, a field by each worker.
 
-    Raises InputError unless they hold the `expected` number of documents.
+    Raises InputError unless the parts hold the `expected` number of documents.
     """
-    files = list(map(_SavedPart, sorted(parts.glob(f"*{_TABLE}"))))
-    documents = [0, *accumulate(part.meta["documents"] for part in files)]
-    groups = [0, *accumulate(part.meta["groups"] for part in files)]
-    if documents[-1] != expected:
-        raise InputError(
-            f"{parts}: {documents[-1]:,} of {expected:,} documents; build the index again"
-        )
-    place.mkdir()
-    write_ids(place / "ids", chain.from_iterable(part.read("ids").tolist() for part in files))
-    members = _write_groups(files, place, groups)
+    tables = sorted(parts.glob(f"*{_TABLE}"))
+    files = [_SavedPart(table) for table in tables]
+    first_documents = _firsts(files, "documents")
+    first_groups = _firsts(files, "groups")
+    count = first_documents[-1]
+    if count != expected:
+        raise InputError(f"{parts}: {count:,} of {expected:,} documents; build the index again")
 
+    directory.mkdir()
+    ids = chain.from_iterable(part.read("ids").tolist() for part in files)
+    write_ids(directory / "ids", ids)
+    members = _write_groups(files, directory, first_groups)
+
+    fields = _total_statistics(files)
+    merges = []
+    for name, statistics in fields.items():
+        file = directory / name
+        documents = statistics["documents"]
+        if statistics["shared"]:
+            merges.append(_Merge(file, files, first_groups, documents, members))
+        else:
+            merges.append(_Merge(file, files, first_documents, documents, None))
+
+    if len(files) <= 1:
+        workers = HERE  # To start processes takes longer than to merge one part.
+    for _ in workers.map(_write_field, merges):
+        pass
+
+    meta = {"form": FORM, "groups": first_groups[-1], "fields": fields}
+    (directory / META).write_text(json.dumps(meta), encoding="utf-8")
+
+
+def _firsts(files: Sequence[_SavedPart], kind: str) -> list[int]:
+    """Return the number of the first document, or group, of each part, and that of all."""
+    counts = [part.meta[kind] for part in files]
+    return [0, *accumulate(counts)]
+
+
+def _total_statistics(files: Sequence[_SavedPart]) -> dict[str, dict[str, Any]]:
+    """Return the statistics of each field, added up over the parts."""
     fields: dict[str, dict[str, Any]] = {}
     for part in files:
-        for name, of_part in part.meta["fields"].items():
-            field = fields.setdefault(name, {**of_part, "documents": 0, "tokens": 0})
-            for count in ("documents", "tokens"):
-                field[count] += of_part[count]
-
-    jobs = []
-    for name, field in fields.items():
-        if field["shared"]:
-            jobs.append(_Merge(place / name, files, groups, field["documents"], members))
-        else:
-            jobs.append(_Merge(place / name, files, documents, field["documents"], None))
-    several = workers if len(files) > 1 else HERE  # processes take longer to start than one part
-    for _ in several.map(_write_field, jobs):
-        pass
-    meta = {"form": FORM, "groups": groups[-1], "fields": fields}
-    (place / META).write_text(json.dumps(meta), encoding="utf-8")
+        for name, statistics in part.meta["fields"].items():
+            totals = fields.setdefault(name, {**statistics, "documents": 0, "tokens": 0})
+            totals["documents"] += statistics["documents"]
+            totals["tokens"] += statistics["tokens"]
+    return fields
 
 
-def _write_groups(files: Sequence[_SavedPart], place: Path, firsts: Sequence[int]) -> Integers:
-    """Write the groups of documents; return how many members each has."""
-    members = np.zeros(firsts[-1] + 1, np.int64)
-    kind = smallest_kind(firsts[-1])
-    with (place / "groups").open("wb") as out:
+def _write_groups(files: Sequence[_SavedPart], directory: Path, firsts: Sequence[int]) -> Integers:
+    """Write the group of each document; return how many members each group has."""
+    none = firsts[-1]
+    kind = smallest_kind(none)
+    members = np.zeros(none + 1, np.int64)
+    with (directory / "groups").open("wb") as out:
         for part, first in zip(files, firsts, strict=False):
             groups = part.read("groups")
-            groups = np.where(groups < 0, firsts[-1], groups + first).astype(kind)
+            groups = np.where(groups < 0, none, groups + first).astype(kind)
             members += np.bincount(groups, minlength=len(members))
             groups.tofile(out)
     return members
@@ -246,25 +327,31 @@ class _FieldPart:
     """The postings of a field in a part."""
 
     def __init__(self, part: _SavedPart, name: str, first: int, pairs: Integers) -> None:
-        self._part, self._name, self._first = part, name, first
+        self._part = part
+        self._name = name
+        self._first = first
         code = np.searchsorted(pairs, part.read(f"{name}.pairs"))
         self._code = code.astype(smallest_kind(len(pairs)))
-        self.postings = int(self._read("starts")[-1])
+        starts = self._read("starts")
+        self.postings = int(starts[-1])
 
     def cut(self, numbers: Numbers) -> list[int]:
         """Return where ranges of numbers begin among the terms, and the end."""
         terms = self._read("terms")
-        return [0, *np.searchsorted(terms, numbers).tolist(), len(terms)]
+        begins = np.searchsorted(terms, numbers).tolist()
+        return [0, *begins, len(terms)]
 
     def read(self, begin: int, end: int) -> tuple[Numbers, Integers, Integers, Integers]:
-        """Return some terms and the numbers of their postings; of these documents and codes."""
-        starts = self._read("starts", begin, end + 1)
-        docs, codes = (self._read(kind, starts[0], starts[-1]) for kind in ("docs", "codes"))
+        """Return a range of terms, how many postings each has, and their documents and codes."""
         terms = self._read("terms", begin, end)
+        starts = self._read("starts", begin, end + 1)
+        docs = self._read("docs", starts[0], starts[-1])
+        codes = self._read("codes", starts[0], starts[-1])
         return terms, np.diff(starts), docs + np.int32(self._first), self._code[codes]
 
     def _read(self, kind: str, begin: int = 0, end: int | None = None) -> npt.NDArray[Any]:
-        return self._part.read(f"{self._name}.{kind}", begin, end)
+        name = f"{self._name}.{kind}"
+        return self._part.read(name, begin, end)
 
 
 class _Merge(NamedTuple):
@@ -274,67 +361,106 @@ class _Merge(NamedTuple):
     parts: Sequence[_SavedPart]  # of all fields
     firsts: Sequence[int]  # the number of the first row of each part, and of all rows
     documents: int  # with this field
-    members: Integers | None  # of groups, where its rows are groups
+    members: Integers | None  # how many documents each group has, if the rows are groups
 
 
 def _write_field(field: _Merge) -> None:
     """Merge the postings of a field."""
-    file, members = field.file, field.members
-    with_field = [
-        (part, first)
-        for part, first in zip(field.parts, field.firsts, strict=False)
-        if file.name in part.meta["fields"]
-    ]
-    pairs_of_parts = [part.read(f"{file.name}.pairs") for part, _ in with_field]
-    pairs = np.unique(np.concatenate(pairs_of_parts))
-    np.stack([pairs >> 8, pairs & 255], axis=1).astype("<i4").tofile(f"{file}.pairs")
+    name = field.file.name
+    files = []
+    for file, first in zip(field.parts, field.firsts, strict=False):
+        if name in file.meta["fields"]:
+            files.append((file, first))
+    pairs = _write_pairs(field.file, [file for file, _ in files])
 
-    parts = [_FieldPart(part, file.name, first, pairs) for part, first in with_field]
+    # Each range of term numbers has about as many postings as fit into memory.
+    parts = [_FieldPart(file, name, first, pairs) for file, first in files]
     postings = sum(part.postings for part in parts)
-    kind_of_starts = smallest_kind(postings)
-    kind_of_docs = smallest_kind(field.firsts[-1])
-    kind_of_counts = smallest_kind(field.documents)
     count = postings // _TOGETHER + 1
-    cuts = np.array([number * (_NUMBERS // count) for number in range(1, count)], np.uint64)
-    places = [pairwise(part.cut(cuts)) for part in parts]
+    width = _NUMBERS // count
+    cuts = np.array([number * width for number in range(1, count)], np.uint64)
+    ranges_of_parts = [pairwise(part.cut(cuts)) for part in parts]
 
     with ExitStack() as stack:
-        terms, starts, docs, codes = (
-            stack.enter_context(Path(f"{file}.{kind}").open("wb"))
-            for kind in ("terms", "starts", "docs", "codes")
-        )
-        if members is not None:
-            counts = stack.enter_context(Path(f"{file}.counts").open("wb"))
-        done = 0
-        for ends in zip(*places, strict=True):
-            pieces = [part.read(*end) for part, end in zip(parts, ends, strict=True)]
-            numbers, lengths, in_docs, in_codes = map(np.concatenate, zip(*pieces, strict=True))
-            order = np.argsort(numbers, kind="stable")  # so that documents ascend
-            chosen = ranges((np.cumsum(lengths) - lengths)[order], lengths[order])
-            numbers = numbers[order]
-            lengths = lengths[order]
-            in_docs = in_docs[chosen]
-            first = np.flatnonzero(np.diff(numbers, prepend=~numbers[:1]))
-            begins = (np.cumsum(lengths) - lengths)[first]
+        out = _FieldFiles(field, postings, stack)
+        for ranges_of_terms in zip(*ranges_of_parts, strict=True):
+            pieces = []
+            for part, (begin, end) in zip(parts, ranges_of_terms, strict=True):
+                pieces.append(part.read(begin, end))
+            out.write(*map(np.concatenate, zip(*pieces, strict=True)))
+        out.finish()
 
-            numbers[first].tofile(terms)
-            (done + begins).astype(kind_of_starts).tofile(starts)
-            in_docs.astype(kind_of_docs).tofile(docs)
-            in_codes[chosen].tofile(codes)
-            if members is not None and len(begins):
-                np.add.reduceat(members[in_docs], begins).astype(kind_of_counts).tofile(counts)
-            done += len(in_docs)
-        np.array([done], kind_of_starts).tofile(starts)
+
+def _write_pairs(file: Path, parts: Sequence[_SavedPart]) -> Integers:
+    """Write the pairs of frequency and length of a field; return them ascending, as numbers."""
+    pairs_of_parts = [part.read(f"{file.name}.pairs") for part in parts]
+    pairs = np.unique(np.concatenate(pairs_of_parts))
+    columns = np.stack([pairs >> 8, pairs & 255], axis=1)
+    columns.astype("<i4").tofile(f"{file}.pairs")
+    return pairs
+
+
+class _FieldFiles:
+    """The files of a merged field, to which ranges of terms are appended."""
+
+    def __init__(self, field: _Merge, postings: int, stack: ExitStack) -> None:
+        """Open the files for a number of postings; `stack` closes them."""
+        self._kind_of_starts = smallest_kind(postings)
+        self._kind_of_docs = smallest_kind(field.firsts[-1])
+        self._kind_of_counts = smallest_kind(field.documents)
+
+        def create(kind: str) -> BinaryIO:
+            path = Path(f"{field.file}.{kind}")
+            return stack.enter_context(path.open("wb"))
+
+        self._terms = create("terms")
+        self._starts = create("starts")
+        self._docs = create("docs")
+        self._codes = create("codes")
+        self._members = field.members
+        if self._members is not None:
+            self._counts = create("counts")
+        self._postings = 0
+
+    def write(self, terms: Numbers, lengths: Places, docs: Integers, codes: Integers) -> None:
+        """Append the terms of a range, each as often as parts have it, and their postings."""
+        order = np.argsort(terms, kind="stable")  # Documents ascend only in a stable order.
+        begins = np.cumsum(lengths) - lengths
+        terms = terms[order]
+        lengths = lengths[order]
+        postings = ranges(begins[order], lengths)
+        docs = docs[postings]
+
+        first = np.flatnonzero(np.diff(terms, prepend=~terms[:1]))
+        begins = np.cumsum(lengths) - lengths
+        starts = begins[first]
+
+        terms[first].tofile(self._terms)
+        all_starts = self._postings + starts
+        all_starts.astype(self._kind_of_starts).tofile(self._starts)
+        docs.astype(self._kind_of_docs).tofile(self._docs)
+        codes[postings].tofile(self._codes)
+        if self._members is not None and len(starts):
+            counts = np.add.reduceat(self._members[docs], starts)
+            counts.astype(self._kind_of_counts).tofile(self._counts)
+        self._postings += len(docs)
+
+    def finish(self) -> None:
+        """Write the number of all postings, which is the end of the last term."""
+        np.array([self._postings], self._kind_of_starts).tofile(self._starts)
 
 
 def lengths_of_bytes() -> Integers:
     """Return the 256 lengths that Lucene can store (SmallFloat.byte4ToInt)."""
-    rest = np.arange(256) - _EXACT
-    digits, shift = rest & 7, (rest >> 3) - 1
-    decoded = np.where(shift < 0, digits, (digits | 8) << np.maximum(shift, 0))
-    return np.where(rest < 0, np.arange(256), _EXACT + decoded)
+    values = np.arange(256)
+    rest = values - _EXACT
+    digits = rest & 7
+    shift = (rest >> 3) - 1
+    shifted = (digits | 8) << np.maximum(shift, 0)
+    decoded = np.where(shift < 0, digits, shifted)
+    return np.where(rest < 0, values, _EXACT + decoded)
 
 
-def noted_bytes(lengths: Integers) -> Integers:
+def bytes_of_lengths(lengths: Integers) -> Integers:
     """Return the bytes in which Lucene stores lengths, which it rounds down."""
     return np.searchsorted(lengths_of_bytes(), lengths, side="right") - 1

@@ -11,25 +11,35 @@ from arqmath_bm25.engines.lucene.search import LuceneSearcher
 def open_searcher(index: Path, k1: float, b: float, engine: EngineName = "auto") -> Searcher:
     """Open an index for an engine; only `lucene` starts a JVM.
 
-    `auto` takes flat postings where there are any that fit into half of the memory, or no other.
-    Raises NoIndexError if there is nothing for the engine.
+    `auto` takes flat postings if they exist and fit into half of the memory, or if nothing else
+    exists. Raises NoIndexError if the index was not built for the engine.
     """
     flat = flat_directory(index)
     if engine == "auto":
-        engine = "flat" if flat.is_dir() and (fits(flat) or not index.is_dir()) else "lucene"
-    if not (flat if engine == "flat" else index).is_dir():
+        engine = "lucene"
+        if flat.is_dir() and (fits(flat) or not index.is_dir()):
+            engine = "flat"
+
+    directory = index
+    if engine == "flat":
+        directory = flat
+    if not directory.is_dir():
         raise NoIndexError(
             f"{index}: this index was not built for the engine {engine}",
             index.parent.parent.name,
             engine,
         )
+
     if engine == "lucene":
         return LuceneSearcher(index, k1, b)
-    from arqmath_bm25.engines.flat import FlatSearcher  # loads SciPy, which builds do without
+
+    # FlatSearcher loads SciPy, which a build does not need.
+    from arqmath_bm25.engines.flat import FlatSearcher
 
     return FlatSearcher(index, k1, b)
 
 
 def fits(flat: Path) -> bool:
     """Return whether flat postings fit into half of this machine's memory."""
-    return sum(file.stat().st_size for file in flat.glob("*")) <= memory() / 2
+    sizes = (file.stat().st_size for file in flat.glob("*"))
+    return sum(sizes) <= memory() / 2

@@ -1,13 +1,13 @@
 """Builds a Lucene index from JSON lines by Anserini, here or on other machines, and counts it.
 
-Workers on other machines build shards. Each is built in a local directory by the same Anserini,
-copied to where all machines see it. Joining copies the shards' segments as they are, without
-merging, so that the statistics of every term, and with them all scores, are those of an index
-built at once; the order of documents differs, and decides nothing.
+Workers on other machines build shards. Each shard is built in a local directory by the same
+Anserini, then copied to a shared disk. Joining copies the segments of the shards without merging
+them, so the statistics of every term, and all scores, equal those of an index built at once; the
+order of documents differs, which changes nothing.
 
-Lucene keeps ids as doc values. To ask for each hit's would cost as much as the search, so those of
-all documents are written beside the index when it is built, in the order of Lucene's numbers
-(core/id_table.py).
+Lucene keeps ids as doc values. Reading the id of each hit there would cost as much as the search,
+so the ids of all documents are written beside the index when it is built, in the order of Lucene's
+numbers (core/id_table.py).
 """
 
 import shutil
@@ -36,20 +36,27 @@ def index_documents(
 ) -> None:
     """Index every JSON line in the directory `documents` by Anserini, and count the result.
 
-    `fields` come besides `contents`. Anserini drops the rest of a file without a word when a record
-    is bad, so InputError is raised if the index does not hold `expected` documents.
+    `fields` are indexed in addition to `contents`. Anserini silently drops the rest of a file
+    after a bad record, so InputError is raised if the index does not hold `expected` documents.
     """
-    java_class("io.anserini.index.IndexCollection").main([
-        "-collection", "JsonCollection", "-generator", "DefaultLuceneDocumentGenerator",
-        "-input", str(documents.resolve()),  # Java keeps the directory that it was started in
-        "-index", str(index.resolve()), "-threads", str(threads), "-memoryBuffer", str(_BUFFER_MB),
-        "-fields", *fields, "-pretokenized", "-quiet",
-    ])  # fmt: skip
+    # The paths are absolute, since Java keeps the working directory of its start.
+    options = [
+        "-collection", "JsonCollection",
+        "-generator", "DefaultLuceneDocumentGenerator",
+        "-input", str(documents.resolve()),
+        "-index", str(index.resolve()),
+        "-threads", str(threads),
+        "-memoryBuffer", str(_BUFFER_MB),
+        "-fields", *fields,
+        "-pretokenized",
+        "-quiet",
+    ]  # fmt: skip
+    java_class("io.anserini.index.IndexCollection").main(options)
     _finish(index, expected)
 
 
 def _finish(index: Path, expected: int) -> None:
-    """Write the ids of a new index beside it; InputError unless it has all documents."""
+    """Write the table of ids of a new index; InputError unless it has all documents."""
     documents = count_documents(index)
     if documents != expected:
         raise InputError(
@@ -72,64 +79,87 @@ def count_documents(index: Path) -> int:
 def index_parts(
     documents: Path, index: Path, fields: Sequence[str], expected: int, workers: Workers
 ) -> None:
-    """Do what `index_documents` does, by workers wherever they are; InputError as there.
+    """Index every JSON line in `documents` by local or remote workers; see `index_documents`.
 
-    Remote workers need `documents` and the directory of `index` on a disk that they all share.
+    Remote workers need `documents` and the directory of `index` on a shared disk. Raises
+    InputError as `index_documents` does.
     """
     if not workers.remote:
-        workers.close()  # what they remember of the analysis takes as much memory as Lucene
+        # The workers' caches of the analysis take as much memory as Lucene.
+        workers.close()
         index_documents(documents, index, fields, expected, workers.count)
         return
-    # Anserini writes no index of no document.
-    parts = [part for part in sorted(documents.absolute().glob("*.jsonl")) if part.stat().st_size]
-    # As many as the documents want, whoever is there; each is a segment or more.
-    count = min(-(-sum(part.stat().st_size for part in parts) // _SHARD), len(parts))
-    with TemporaryDirectory(
-        prefix="shards.", dir=index.parent.absolute(), ignore_cleanup_errors=True
-    ) as place:
-        build = partial(_build, Path(place), fields)
-        _join(list(workers.map(build, [parts[number::count] for number in range(count)])), index)
+
+    # Anserini writes no index of an empty file.
+    parts = []
+    size = 0
+    for part in sorted(documents.absolute().glob("*.jsonl")):
+        part_size = part.stat().st_size
+        if part_size:
+            parts.append(part)
+            size += part_size
+
+    # The number of shards depends on the documents only, not on the number of workers.
+    count = min(-(-size // _SHARD), len(parts))
+    parts_of_shards = [parts[number::count] for number in range(count)]
+    temporary = TemporaryDirectory(
+        prefix="shards.",
+        dir=index.parent.absolute(),
+        ignore_cleanup_errors=True,
+    )
+    with temporary as directory:
+        build = partial(_build_shard, Path(directory), fields)
+        shards = list(workers.map(build, parts_of_shards))
+        _join(shards, index)
     _finish(index, expected)
 
 
-def _build(place: Path, fields: Sequence[str], parts: Sequence[Path]) -> Path:
-    """Build a shard of some files of JSON lines, and copy it into a directory in `place`."""
+def _build_shard(directory: Path, fields: Sequence[str], parts: Sequence[Path]) -> Path:
+    """Build a shard of some files of JSON lines, and copy it into a new directory."""
     count = 0
     with TemporaryDirectory() as local:
         documents = Path(local, "documents")
+        index = Path(local, "index")
         documents.mkdir()
         for part in parts:
             with part.open("rb") as lines:
                 count += sum(1 for _ in lines)
-            (documents / part.name).symlink_to(part)
-        index_documents(documents, Path(local, "index"), fields, count, threads=1)
-        # Of two tries at one job each has a copy of its own; the one that is returned counts.
-        return Path(shutil.copytree(Path(local, "index"), place / uuid4().hex))
+            link = documents / part.name
+            link.symlink_to(part)
+
+        index_documents(documents, index, fields, count, threads=1)
+        # Each of two tries at one job has its own copy; the one that is returned is used.
+        copy = directory / uuid4().hex
+        return Path(shutil.copytree(index, copy))
 
 
 def _join(shards: Sequence[Path], index: Path) -> None:
     """Copy the segments of all shards into a new index."""
     config = java_class("org.apache.lucene.index.IndexWriterConfig")()
     config.setMergePolicy(java_class("org.apache.lucene.index.NoMergePolicy").INSTANCE)
+    writer_class = java_class("org.apache.lucene.index.IndexWriter")
     with ExitStack() as stack:
-        directories = [
-            stack.enter_context(closing(open_directory(path))) for path in (index, *shards)
-        ]
-        writer = java_class("org.apache.lucene.index.IndexWriter")(directories[0], config)
-        with closing(writer):
-            writer.addIndexes(*directories[1:])
+        directories = []
+        for path in (index, *shards):
+            directory = closing(open_directory(path))
+            directories.append(stack.enter_context(directory))
+
+        target, *sources = directories
+        with closing(writer_class(target, config)) as writer:
+            writer.addIndexes(*sources)
 
 
 def open_directory(path: Path) -> Any:
     """Return Lucene's view of a directory; it must be closed."""
-    place = java_class("java.nio.file.Paths").get(str(path.resolve()))
-    directory = java_class("org.apache.lucene.store.FSDirectory").open(place)
+    java_path = java_class("java.nio.file.Paths").get(str(path.resolve()))
+    directory = java_class("org.apache.lucene.store.FSDirectory").open(java_path)
     return java_cast("org.apache.lucene.store.Directory", directory)
 
 
 def open_reader(index: Path) -> Any:
     """Open a Lucene index; the reader is a Java object and must be closed."""
-    return java_class("org.apache.lucene.index.DirectoryReader").open(open_directory(index))
+    reader_class = java_class("org.apache.lucene.index.DirectoryReader")
+    return reader_class.open(open_directory(index))
 
 
 def read_ids(index: Path) -> IdTable:
@@ -142,29 +172,42 @@ def _ids(index: Path) -> Path:
 
 
 def _blocks(reader: Any) -> Iterator[list[bytes]]:
-    # A call for each of millions of documents would take a minute, so Java goes through them by
-    # itself: method handles are put together to a loop that appends every id to one text.
+    """Yield the ids of all documents, in blocks.
+
+    A call for each of millions of documents would take a minute. So Java loops over them itself:
+    method handles are combined to a loop that appends every id, and a separator, to one text.
+    """
     class_of = java_class("java.lang.Class").forName
-    text, builder = class_of("java.lang.String"), class_of("java.lang.StringBuilder")
+    text = class_of("java.lang.String")
+    builder = class_of("java.lang.StringBuilder")
     number = java_class("java.lang.Integer").TYPE
-    handles = java_class("java.lang.invoke.MethodHandles")
-    method = java_class("java.lang.invoke.MethodType").methodType
-    find = handles.publicLookup().findVirtual
     values = class_of("org.apache.lucene.queries.function.FunctionValues")
-    read = find(values, "strVal", method(text, number))
-    append = find(builder, "append", method(builder, text))
-    end = handles.insertArguments(append, 1, _END)
-    sources = java_class("org.apache.lucene.queries.function.valuesource.BytesRefFieldSource")("id")
+
+    handles = java_class("java.lang.invoke.MethodHandles")
+    signature = java_class("java.lang.invoke.MethodType").methodType
+    find = handles.publicLookup().findVirtual
+    read = find(values, "strVal", signature(text, number))
+    append = find(builder, "append", signature(builder, text))
+    append_end = handles.insertArguments(append, 1, _END)
+
+    new_list = java_class("java.util.ArrayList")
+    new_builder = java_class("java.lang.StringBuilder")
+    source_class = java_class("org.apache.lucene.queries.function.valuesource.BytesRefFieldSource")
+    source = source_class("id")
     for segment in reader.leaves().toArray():
-        id_of = read.bindTo(sources.getValues(None, segment))
-        step = handles.filterReturnValue(handles.filterArguments(append, 1, id_of), end)
-        count = segment.reader().maxDoc()  # nothing is ever deleted from an index
+        id_of = read.bindTo(source.getValues(None, segment))
+        append_id = handles.filterArguments(append, 1, id_of)
+        step = handles.filterReturnValue(append_id, append_end)
+
+        # Nothing is ever deleted from an index, so all numbers below maxDoc are documents.
+        count = segment.reader().maxDoc()
         for begin in range(0, count, _TOGETHER):
             loop = handles.countedLoop(
                 handles.constant(number, begin),
                 handles.constant(number, min(begin + _TOGETHER, count)),
-                handles.constant(builder, java_class("java.lang.StringBuilder")()),
+                handles.constant(builder, new_builder()),
                 step,
             )
-            ids = loop.invokeWithArguments(java_class("java.util.ArrayList")()).toString()
-            yield ids.encode().split(_END.encode())[:-1]
+            joined = loop.invokeWithArguments(new_list()).toString()
+            ids = joined.encode().split(_END.encode())
+            yield ids[:-1]

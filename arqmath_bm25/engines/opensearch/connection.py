@@ -26,15 +26,15 @@ _PATIENCE: Final = 120.0  # seconds, for a cluster that lost a node
 # Statuses worth another try; a search during which a node died ends with 500.
 _PASSING: Final = (429, 500, 502, 503, 504, "N/A", "TIMEOUT")
 _CLAUSES: Final = "too_many|maxClauseCount"
-_LASTING: Final = f"{_CLAUSES}|CERTIFICATE|WRONG_VERSION"  # what no further try helps against
+_LASTING: Final = f"{_CLAUSES}|CERTIFICATE|WRONG_VERSION"  # errors that recur at every try
 _VARIABLES: Final = "ARQMATH_OPENSEARCH_"
 
 
 def connect(hosts: Sequence[str], patience: float | None = 0) -> Any:
-    """Return a client of a cluster, whose hosts are URLs; https where they do not say.
+    """Return a client of a cluster, whose hosts are URLs, by default of https.
 
-    Raises InputError if it cannot be reached for `patience` seconds (None: as many as other
-    requests are given), or is not OpenSearch 3 or later.
+    Raises InputError if the cluster cannot be reached for `patience` seconds (None: as long as
+    other requests are tried), or is not OpenSearch 3 or later.
     """
     with needed_by("the engine opensearch", "opensearch"):
         from opensearchpy import OpenSearch
@@ -67,7 +67,9 @@ def connect(hosts: Sequence[str], patience: float | None = 0) -> Any:
 
 def _server(answer: object) -> str:
     """Return the name and version of the server that gave an answer."""
-    version = answer.get("version") if isinstance(answer, dict) else None
+    version = None
+    if isinstance(answer, dict):
+        version = answer.get("version")
     if not isinstance(version, dict):
         return "another server"
     name = version.get("distribution", "another server")
@@ -150,8 +152,7 @@ def search_all(client: Any, name: str, body: object, how: str = "query_then_fetc
 def patiently(call: Callable[..., Any], *, patience: float | None = None, **arguments: Any) -> Any:
     """Call the cluster; try again while it may recover.
 
-    Raises InterruptedWorkError if the cluster does not recover, InputError for an error that no
-    further try helps against.
+    Raises InterruptedWorkError if the cluster does not recover, InputError for a lasting error.
     """
     from opensearchpy import exceptions
 
@@ -183,7 +184,7 @@ _RAISE_CLAUSES: Final = (
     "raise the limit of the cluster: curl -X PUT HOST/_cluster/settings -H 'content-type: "
     'application/json\' -d \'{"persistent": {"indices.query.bool.max_clause_count": 16384}}\''
 )
-# What is in the words of an error → what to do. The first that fits is said.
+# A pattern in the words of an error → the cure. The first pattern that matches counts.
 _CURES: Final = {
     "mismatch, certificate": "the certificate there is for other names; write one of them in "
     "--hosts",
@@ -211,8 +212,10 @@ _CURES: Final = {
 
 
 def _sentence(error: Any) -> str:
-    """Return the cluster's error as one sentence, with what to do about it."""
-    cause = error.info.get("error") if isinstance(error.info, dict) else None
+    """Return the cluster's error as one sentence, with a cure if one is known."""
+    cause = None
+    if isinstance(error.info, dict):
+        cause = error.info.get("error")
     if isinstance(cause, dict):
         roots = cause.get("root_cause") or [cause]
         words = f"{roots[0].get('reason')} ({error.status_code}, {roots[0].get('type')})"
