@@ -1,12 +1,12 @@
 """Other records of a dump: comments, votes, links, tags, users.
 
 Rows are read with their attributes as the lab's files and the archive's dumps name them
-(README_DATA.md of the lab, the archive's schema). Only the ids and texts without which a row is
-worthless are required: the lab's files lack other attributes in many rows (only the last comment of
-a post has a score, a date and a user), and the archive drops users who are gone.
+(README_DATA.md of the lab, the archive's schema). Only those ids and texts are required without
+which a row is useless: the lab's files lack other attributes in many rows (only the last comment of
+a post has a score, a date and a user), and the archive drops deleted users.
 
-A table keeps the places of the rows of each post or user, which takes little memory; rows are read
-when they are needed, as in `posts.py`.
+A table keeps the offsets of the rows of each post or user, which takes little memory; rows are read
+on demand, as in `posts.py`.
 """
 
 import re
@@ -37,12 +37,12 @@ class RowKind:
     root: str
     ids: Sequence[str]  # whole numbers
     texts: Sequence[str] = ()
-    date: str = "CreationDate"  # which not all have
-    type: str = ""  # the attribute that says what a row is
-    types: Mapping[str, str] = field(default_factory=dict)  # what its values are called
+    date: str = "CreationDate"  # an attribute that some rows lack
+    type: str = ""  # the attribute with the type of a row
+    types: Mapping[str, str] = field(default_factory=dict)  # value of this attribute → its name
 
     def lacks(self, row: Attributes) -> str | None:
-        """Return why a row does not count; None if it does."""
+        """Return the reason why a row does not count; None if it does."""
         has_ids = all(is_id(row.get(name, "")) for name in self.ids)
         if has_ids and row.keys() >= set(self.texts):
             return None
@@ -78,7 +78,7 @@ COMMENTS, USERS = KINDS["comments"], KINDS["users"]
 
 
 class RowTable:
-    """The places of a dump's rows by one of their ids (of comments, the post's), 32 bytes each.
+    """The offsets of a dump's rows by one of their ids (of comments, the post's), 32 bytes each.
 
     `counts` accounts for every row: rows = rows kept + all that was left out.
     """
@@ -107,11 +107,14 @@ class RowTable:
             return []
 
         keys = self._places[:, 0]
-        begin = bisect_left(keys, int(key))  # NumPy would copy the column
+        begin = bisect_left(keys, int(key))  # NumPy would copy the column.
         end = bisect_right(keys, int(key), begin)
-        places = self._places[begin:end, [0, 2, 3]]
-        return read_places(self._path, self._key, places.tolist())
+        places = self._places[begin:end, [0, 2, 3]].tolist()
+        return read_places(self._path, self._key, places)
 
 
 def _place(row: Attributes, kind: RowKind, key: str) -> tuple[int, int] | str:
-    return kind.lacks(row) or (int(row[key]), int(row["Id"]))
+    reason = kind.lacks(row)
+    if reason is not None:
+        return reason
+    return int(row[key]), int(row["Id"])

@@ -35,7 +35,7 @@ F = TypeVar("F")
 
 # The stubs of lxml do not know "internal".
 _OPTIONS: Final[Any] = {"resolve_entities": "internal", "no_network": True, "huge_tree": True}
-ROWS_TOGETHER: Final = 100  # that are parsed at a time, which takes half as long as one by one
+ROWS_TOGETHER: Final = 100  # Parsing so many rows at a time takes half as long as one by one.
 _BLOCK = 1 << 20  # bytes read at a time
 _RANGE: Final = 1 << 24  # bytes that one worker scans at a time
 _ROW = b"<row "
@@ -153,7 +153,8 @@ def _prologue_end(text: bytes) -> int:
 
 def _check_head(path: Path, text: bytes, root: str) -> None:
     """Raise InputError unless a file begins as a dump does."""
-    for magic, kind in (*ARCHIVES.items(), (GZIP, "gzip")):  # rows are found by their places
+    # Rows are found by their offsets, so a dump must be unpacked.
+    for magic, kind in (*ARCHIVES.items(), (GZIP, "gzip")):
         if text.startswith(magic):
             raise InputError(f"{path}: this is a {kind} archive; unpack it first")
 
@@ -178,16 +179,17 @@ def _check_head(path: Path, text: bytes, root: str) -> None:
 
 
 def parsed_rows(path: Path, root: str, begin: int = 0, end: int | None = None) -> ParsedRows:
-    """Yield what `rows` yields, each with its attributes, or None if it is broken."""
+    """Yield the rows of `rows`, each with its attributes, or None if it is broken."""
     pieces = rows(path, root, begin, end)
-    while batch := list(islice(pieces, ROWS_TOGETHER)):
+    batch = list(islice(pieces, ROWS_TOGETHER))
+    while batch:
         parsed = _parse_jointly([row.xml for row in batch])
         if parsed:
             yield from zip(batch, parsed, strict=True)
-            continue
-
-        for row in batch:
-            yield from _parse_singly(row)
+        else:
+            for row in batch:
+                yield from _parse_singly(row)
+        batch = list(islice(pieces, ROWS_TOGETHER))
 
 
 def _parse_singly(piece: Row) -> ParsedRows:
@@ -215,24 +217,30 @@ def scan(
 
     Raises InputError as `check` does.
     """
-    from arqmath_bm25.core.progress import progress  # loads rich, which workers need not
+    # This module loads rich, which workers do not need.
+    from arqmath_bm25.core.progress import progress
 
     check(path, root)
     size = path.stat().st_size
-    ranges = list(pairwise([*range(0, size, _RANGE), size]))
+    bounds = [*range(0, size, _RANGE), size]
+    ranges = list(pairwise(bounds))
     parts = []
 
     with progress(f"Reading {path.name}", size, "B") as advance:
-        of_ranges = workers.map(partial(_in_range, path, root, work), ranges)
-        for (begin, end), part in zip(ranges, of_ranges, strict=True):
+        work_on_range = partial(_work_on_range, path, root, work)
+        parts_of_ranges = workers.map(work_on_range, ranges)
+        for (begin, end), part in zip(ranges, parts_of_ranges, strict=True):
             parts.append(part)
             advance(end - begin)
 
     return parts
 
 
-def _in_range(path: Path, root: str, work: Callable[[ParsedRows], F], ends: tuple[int, int]) -> F:
-    return work(parsed_rows(path, root, *ends))
+def _work_on_range(
+    path: Path, root: str, work: Callable[[ParsedRows], F], ends: tuple[int, int]
+) -> F:
+    begin, end = ends
+    return work(parsed_rows(path, root, begin, end))
 
 
 def scan_places(
@@ -240,15 +248,21 @@ def scan_places(
 ) -> tuple[IntMatrix, Counter[str]]:
     """Index the rows of a dump: the numbers from `place`, the offset and the length of each.
 
-    `place` returns the numbers that a row is found by, of which the second is its Id, or why it is
-    left out. Rows with the Id of an earlier one are left out too. Everything is counted.
+    `place` returns the numbers by which a row is found, of which the second is its Id, or the
+    reason why the row is left out. Rows with the Id of an earlier one are left out too. All rows
+    are counted.
     """
     parts = scan(path, root, partial(_places, place=place), workers)
-    counts = sum((counted for _, counted in parts), Counter(rows=0))
-    # An empty part does not know how many columns there are.
-    filled = [noted for noted, _ in parts if noted.size]
-    places = np.concatenate(filled or [parts[0][0]])
+    counts = Counter(rows=0)
+    filled = []
+    for part, part_counts in parts:
+        counts += part_counts
+        # An empty part does not know how many columns there are.
+        if part.size:
+            filled.append(part)
 
+    empty, _ = parts[0]
+    places = np.concatenate(filled or [empty])
     _, first = np.unique(places[:, 1], return_index=True)
     repeated = len(places) - len(first)
     if repeated:
@@ -258,7 +272,7 @@ def scan_places(
 
 def _places(rows: ParsedRows, place: PlaceOf) -> tuple[IntMatrix, Counter[str]]:
     counts: Counter[str] = Counter()
-    noted = array("q")
+    numbers_of_rows = array("q")
     columns = 4
 
     for row, parsed in rows:
@@ -272,15 +286,15 @@ def _places(rows: ParsedRows, place: PlaceOf) -> tuple[IntMatrix, Counter[str]]:
             counts[numbers] += 1
         else:
             columns = len(numbers) + 2
-            noted.extend((*numbers, row.offset, len(row.xml)))
+            numbers_of_rows.extend((*numbers, row.offset, len(row.xml)))
 
-    return np.frombuffer(noted, np.int64).reshape(-1, columns), counts
+    return np.frombuffer(numbers_of_rows, np.int64).reshape(-1, columns), counts
 
 
 def read_places(
     path: Path, attribute: str, places: Sequence[Sequence[int]]
 ) -> list[dict[str, str]]:
-    """Return the attributes of the rows of a dump at places: (number, offset, length).
+    """Return the attributes of the rows of a dump at places, each (number, offset, length).
 
     Raises InputError unless every row has its number as this attribute.
     """
@@ -305,16 +319,20 @@ def attributes(rows: Sequence[bytes]) -> list[dict[str, str] | None]:
 
     Repairs: bytes that are not UTF-8 become U+FFFD; characters that XML forbids are dropped.
     """
-    return [*(_parse_jointly(rows) or map(_attributes, rows))]
+    parsed = _parse_jointly(rows)
+    if parsed:
+        return list(parsed)
+    return [_attributes(row) for row in rows]
 
 
 def _parse_jointly(rows: Sequence[bytes]) -> list[dict[str, str]] | None:
     """Parse several rows at once; None unless the result is one element for each row."""
-    # `&amp;` stays `&#38;` unless entities are resolved; inside an element none can be declared, so
-    # that there are no others to resolve. A parser that met an error is not reused.
+    # `&amp;` stays `&#38;` unless entities are resolved. No other one is resolved: none can be
+    # declared inside an element. A parser that met an error is not reused.
     parser = etree.XMLParser(**_OPTIONS)
+    document = b"".join((b"<rows>", *rows, b"</rows>"))
     try:
-        root = etree.fromstring(b"".join((b"<rows>", *rows, b"</rows>")), parser)
+        root = etree.fromstring(document, parser)
     except etree.XMLSyntaxError:
         return None
 
@@ -333,8 +351,10 @@ def _parse_jointly(rows: Sequence[bytes]) -> list[dict[str, str]] | None:
 def _attributes(row: bytes) -> dict[str, str] | None:
     text = _FORBIDDEN_RAW.sub("", row.decode("utf-8", "replace"))
     repaired = _REFERENCE.sub(_legal_reference, text).encode("utf-8", "replace")
-    parsed = _parse_jointly([row]) or _parse_jointly([repaired])
-    if parsed is None:
+    parsed = _parse_jointly([row])
+    if not parsed:
+        parsed = _parse_jointly([repaired])
+    if not parsed:
         return None
     return parsed[0]
 

@@ -72,20 +72,27 @@ class FormulaBlock:
         """Return a column of whole numbers; -1 where it is empty, or no number of 1-18 digits."""
         texts = self.texts(name)
         all_digits = "".join(texts).encode().isdigit()
-        if not all_digits or len(max(texts, key=len)) > 18:
-            texts = [text if _NUMBER.fullmatch(text) else "" for text in texts]
-        if not all(texts):
+        longest = max(map(len, texts), default=0)
+        if not all_digits or longest > 18:
+            for row, text in enumerate(texts):
+                if not _NUMBER.fullmatch(text):
+                    texts[row] = "-1"
+        elif not all(texts):
             texts = [text or "-1" for text in texts]
-        return np.fromstring(" ".join(texts), np.int64, sep=" ")  # ten times as fast as int
+
+        # This is ten times as fast as `int` of each text.
+        return np.fromstring(" ".join(texts), np.int64, sep=" ")
 
     def codes(self, name: str, words: Sequence[str]) -> NDArray[np.int8]:
-        """Return for each field of a column its place in `words`, -1 for any other text."""
-        places = {word: place for place, word in enumerate(words)}
-        return np.array([places.get(text, -1) for text in self.texts(name)], np.int8)
+        """Return the index in `words` of each field of a column, -1 for any other text."""
+        code_of = {word: code for code, word in enumerate(words)}
+        codes = [code_of.get(text, -1) for text in self.texts(name)]
+        return np.array(codes, np.int8)
 
     def blank(self, name: str) -> NDArray[np.bool_]:
         """Return which fields of a column are empty or white space."""
-        return np.array([not text or text.isspace() for text in self.texts(name)], np.bool_)
+        is_blank = [not text or text.isspace() for text in self.texts(name)]
+        return np.array(is_blank, np.bool_)
 
 
 class FormulaRow(NamedTuple):
@@ -148,7 +155,9 @@ def header(path: Path, kind: str) -> tuple[str, ...]:
     """Return the column names in the first row of a TSV; `kind` names the form in errors."""
     with open_bytes(path, kind) as file:
         line = file.readline(1000)
-    return tuple(line.decode("utf-8-sig", "replace").strip("\r\n").split("\t"))
+
+    text = line.decode("utf-8-sig", "replace").strip("\r\n")
+    return tuple(text.split("\t"))
 
 
 def read_formulas(path: Path) -> Iterator[FormulaRow]:
@@ -159,13 +168,13 @@ def read_formulas(path: Path) -> Iterator[FormulaRow]:
     """
     for file in formula_files(path):
         names = read_header(file)
-        missing = len(names)  # the place of the empty field that is added to each row
-        places = [missing] * len(_RECORD)
+        # A missing column is taken from an empty field that is added to each row.
+        positions = [len(names)] * len(_RECORD)
         for column, name in enumerate(_RECORD):
             if name in names:
-                places[column] = names.index(name)
+                positions[column] = names.index(name)
 
-        fields = itemgetter(*places)
+        fields = itemgetter(*positions)
         for row in chain.from_iterable(read_rows(file, len(names))):
             yield FormulaRow._make(fields([*row, ""]))
 
@@ -182,12 +191,16 @@ def read_rows(path: Path, columns: int) -> Iterator[list[list[str]]]:
         try:
             next(reader)
             lines = reader.line_num
-            while rows := list(islice(reader, _TOGETHER)):
+            while True:
+                rows = list(islice(reader, _TOGETHER))
+                if not rows:
+                    break
+
                 read = reader.line_num - lines
                 lines += read
-                # With one line for each row, none holds a line end and so none swallowed another.
+                # With one line for each row, no row holds a line end, so none swallowed another.
                 if read > len(rows) or set(map(len, rows)) != {columns}:
-                    rows = [row for row in rows if row]  # an empty line has no field
+                    rows = list(filter(None, rows))  # An empty line has no field.
                     if any(_is_broken(row, columns) for row in rows):
                         raise _fault(path, columns)
                 if rows:
@@ -239,17 +252,17 @@ class IdColumns(NamedTuple):
 
 
 def read_formula_blocks(file: Path) -> Iterator[FormulaBlock]:
-    """Yield the rows that `read_formulas` yields of one file, in blocks; raises as that does."""
+    """Yield the rows of one file in blocks; raises as `read_formulas` does."""
     names = read_header(file)
     for rows in read_rows(file, len(names)):
         yield FormulaBlock(names, rows)
 
 
 def read_formula_ids(path: Path) -> Iterator[IdColumns]:
-    """Yield the ids alone of what `read_formulas` yields, in blocks.
+    """Yield the ids of the formulas that `read_formulas` yields, in blocks.
 
-    Raises InputError as that does, for files without visual ids (v1), and naming the row where
-    an id is no whole number.
+    Raises InputError as `read_formulas` does, for files without visual ids (v1), and for an id that
+    is no whole number.
     """
     for file in formula_files(path):
         names = read_header(file)
@@ -262,8 +275,9 @@ def read_formula_ids(path: Path) -> Iterator[IdColumns]:
         before = 0
 
         for block in read_formula_blocks(file):
-            formula, post, visual = columns = [block.numbers(name) for name in _IDS]
+            columns = [block.numbers(name) for name in _IDS]
             _check_ids(file, before, block, columns)
+            formula, post, visual = columns
             before += len(block)
             old_visual = visual
             if "old_visual_id" in names:
@@ -279,14 +293,20 @@ def _check_ids(
 ) -> None:
     """Raise InputError for the first row with an id that is no number; a visual id may be empty."""
     wrong = np.minimum.reduce(columns) < 0
-    if wrong.any():
-        wrong &= (np.minimum(*columns[:2]) < 0) | ~block.blank("visual_id")
+    if not wrong.any():
+        return
+
+    formula, post, _ = columns
+    lacks_id = np.minimum(formula, post) < 0
+    wrong &= lacks_id | ~block.blank("visual_id")
     for row in np.flatnonzero(wrong).tolist():
-        name = next(name for name, ids in zip(_IDS, columns, strict=True) if ids[row] < 0)
-        found = shown(block.texts(name)[row])
-        raise InputError(
-            f"{file}: formula {before + row + 1}: {name} is {found}; expected a whole number"
-        )
+        for name, ids in zip(_IDS, columns, strict=True):
+            if ids[row] < 0:
+                found = shown(block.texts(name)[row])
+                number = before + row + 1
+                raise InputError(
+                    f"{file}: formula {number}: {name} is {found}; expected a whole number"
+                )
 
 
 def read_topic_formulas(path: Path) -> Iterator[dict[str, str]]:

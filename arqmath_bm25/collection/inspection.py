@@ -63,8 +63,8 @@ class FileReport:
 def files_in(data: Path) -> dict[str, PublishedFile | None]:
     """Return the published files by their paths below `data`, and further dumps and formulas.
 
-    A raw dump has none of the lab's directories; none of their files is missing in it, nor in the
-    sample.
+    A raw dump has no directory of the lab, so no published file is reported as missing in it. The
+    same is true of the sample.
     """
     files: dict[str, PublishedFile | None] = {}
     if any((data / directory).is_dir() for directory in _DIRECTORIES):
@@ -75,13 +75,15 @@ def files_in(data: Path) -> dict[str, PublishedFile | None]:
     dumps = [*data.glob("*.xml"), *data.glob("Collection/*.xml")]
     others = [path for path in dumps if _root(path.name) in KINDS]
     others += data.glob("Formulas/*_representation_v*/")
-    for path in sorted(str(path.relative_to(data)) for path in others):
+    paths = [str(path.relative_to(data)) for path in others]
+    for path in sorted(paths):
         files.setdefault(path, None)
     return files
 
 
 def _root(path: str) -> str:
-    return PurePosixPath(path).name.split(".")[0].lower()
+    name = PurePosixPath(path).name.lower()
+    return name.partition(".")[0]
 
 
 def inspect(
@@ -110,13 +112,15 @@ def inspect(
     except InterruptedWorkError:
         raise
     except (InputError, OSError) as error:
-        report.status, report.problem = "unreadable", str(error)
+        report.status = "unreadable"
+        report.problem = str(error)
         return report
 
     if file and file.sha256:
         report.status = "as published"
         if not has_hash(copy, file.sha256):
-            report.status, report.problem = "differs", f"SHA-256 is not {file.sha256}…"
+            report.status = "differs"
+            report.problem = f"SHA-256 is not {file.sha256}…"
 
     return report
 
@@ -134,7 +138,8 @@ class _Range:
 
 def _add_dump(report: FileReport, copy: Path, workers: Workers) -> None:
     root = _root(report.path)
-    parts = scan(copy, root, partial(_look, root=root), workers)
+    summarize = partial(_summarize, root=root)
+    parts = scan(copy, root, summarize, workers)
     dates: set[str] = set()
 
     for part in parts:
@@ -149,12 +154,14 @@ def _add_dump(report: FileReport, copy: Path, workers: Workers) -> None:
     ids = np.concatenate([part.ids for part in parts])
     distinct = np.unique(ids)
     report.defects["rows with a repeated Id"] = len(ids) - len(distinct)
+
     parents = np.concatenate([part.parents for part in parts])
-    report.defects["answers without their question"] = int((~np.isin(parents, distinct)).sum())
+    has_question = np.isin(parents, distinct)
+    report.defects["answers without their question"] = int((~has_question).sum())
     report.defects = +report.defects
 
 
-def _look(rows: ParsedRows, root: str) -> _Range:
+def _summarize(rows: ParsedRows, root: str) -> _Range:
     kind = KINDS[root]
     of_range = _Range()
 
@@ -197,13 +204,20 @@ def _count_formulas(file: Path) -> tuple[Counter[str], Counter[str]]:
 
     for block in read_formula_blocks(file):
         counts["rows"] += len(block)
-        for column, words, prefix in (("type", _FORMULA_TYPES, ""), ("issue", _ISSUES, "issue ")):
-            codes = block.codes(column, words)
-            for code, word in enumerate(words):
-                counts[prefix + word] += int((codes == code).sum())
+        types = block.codes("type", _FORMULA_TYPES)
+        for code, word in enumerate(_FORMULA_TYPES):
+            counts[word] += int((types == code).sum())
+        issues = block.codes("issue", _ISSUES)
+        for code, word in enumerate(_ISSUES):
+            counts[f"issue {word}"] += int((issues == code).sum())
 
-        counts["without formula"] += int(block.blank("formula").sum())
-        wrong = (block.numbers("id") < 1) | (block.numbers("post_id") < 1)  # as `index` has it
+        is_blank = block.blank("formula")
+        counts["without formula"] += int(is_blank.sum())
+
+        # These rows are left out of an index of formulas.
+        lacks_id = block.numbers("id") < 1
+        lacks_post = block.numbers("post_id") < 1
+        wrong = lacks_id | lacks_post
         defects["formulas without id or post"] += int(wrong.sum())
 
     return counts, defects
@@ -211,15 +225,21 @@ def _count_formulas(file: Path) -> tuple[Counter[str], Counter[str]]:
 
 def _add_judgments(report: FileReport, copy: Path) -> None:
     pairs: Counter[tuple[bytes, bytes]] = Counter()
-    for line in filter(bytes.strip, copy.read_bytes().splitlines()):
+    for line in copy.read_bytes().splitlines():
+        text = line.strip()
+        if not text:
+            continue
+
         report.rows += 1
-        row = _JUDGMENT.fullmatch(line.strip())
+        row = _JUDGMENT.fullmatch(text)
         if row:
             pairs[row[1], row[2]] += 1
-            report.counts[f"grade {row[3].decode()}"] += 1
+            grade = row[3].decode()
+            report.counts[f"grade {grade}"] += 1
         else:
             report.defects[f"rows that are not topic, 0, id, grade 0-{HIGHEST}"] += 1
 
-    report.counts["topics"] = len({topic for topic, _ in pairs})
+    topics = {topic for topic, _ in pairs}
+    report.counts["topics"] = len(topics)
     report.defects["repeated judgments"] = pairs.total() - len(pairs)
     report.defects = +report.defects

@@ -14,14 +14,14 @@ from arqmath_bm25.collection.row_names import DOC_IDS, GRADES, IDS, QUERY_IDS, T
 _PREMISE_ID: Final = re.compile(r"[0-9]+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
-def _checked(premise_id: str) -> str:
+def _check(premise_id: str) -> str:
     if not _PREMISE_ID.fullmatch(premise_id):
         raise ValueError("expected an integer, in digits alone, or a UUID")
     return premise_id
 
 
 _Name = Annotated[str, Field(coerce_numbers_to_str=True)]
-_PremiseId = Annotated[str, AfterValidator(_checked)]
+_PremiseId = Annotated[str, AfterValidator(_check)]
 _Text = Annotated[str, Field(pattern=r"\S")]
 
 

@@ -1,12 +1,12 @@
 """Files of Lean, split into declarations with their docstrings, and comments on the file.
 
 Such a comment is written `/-! … -/`. A declaration begins at the start of a line and ends where the
-next command does. Its name is the full one, with the namespaces around it; the names in its proof
-are what it may refer to.
+next command begins. Its name is the full one, with the namespaces around it; its proof may refer to
+the names that occur in it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -60,7 +60,8 @@ class _Scopes:
         """Return a declared name with the namespaces around it."""
         if name.startswith("_root_."):
             return name.removeprefix("_root_.")
-        return ".".join(scope for scope in [*self.opened, name] if scope)
+        scopes = [*self.opened, name]
+        return ".".join(filter(None, scopes))
 
     def meanings(self, name: str) -> Iterator[str]:
         """Yield the full names that a name may mean here, the innermost first."""
@@ -73,44 +74,64 @@ def lean_parts(text: str) -> list[LeanPart]:
     """Return the declarations of a file and the comments that describe it, in order."""
     code, comments = _without_comments(text)
     docstrings = _docstrings(text, code, comments)
-    described = [span for span in comments if text.startswith("/-!", span[0])]
+    descriptions = [span for span in comments if text.startswith("/-!", span[0])]
     commands = list(_COMMAND.finditer(code))
-    starts = [docstrings.get(command.start(), command.start()) for command in commands]
-    stops = sorted({*starts, *(begin for begin, _ in described), len(text)})
 
-    parts = [(begin, _description(text[begin:end])) for begin, end in described]
+    # A declaration begins with its docstring.
+    starts = []
+    for command in commands:
+        begin = command.start()
+        starts.append(docstrings.get(begin, begin))
+    stops = {len(text), *starts}
+    stops.update(begin for begin, _ in descriptions)
+
+    parts = {}
+    for begin, end in descriptions:
+        parts[begin] = _description(text[begin:end])
+    for begin, name, scopes, end in _declarations(commands, starts, sorted(stops)):
+        source = text[begin:end].strip()
+        parts[begin] = _declaration(source, name, scopes)
+    return [parts[begin] for begin in sorted(parts)]
+
+
+def _declarations(
+    commands: Sequence[re.Match[str]], starts: Sequence[int], stops: Sequence[int]
+) -> Iterator[tuple[int, str, _Scopes, int]]:
+    """Yield begin, name, scopes and end of each declaration among commands.
+
+    `starts` has the begin of each command, `stops` every position where a declaration may end.
+    """
     scopes = _Scopes()
     next_stop = 0
-
     for command, start in zip(commands, starts, strict=True):
         while stops[next_stop] <= start:
             next_stop += 1
         if command["keyword"] is None:
             scopes.command(command["command"] or "", command["argument"] or "")
-            continue
-        source = text[start : stops[next_stop]].strip()
-        parts.append((start, _declaration(source, command["name"] or "", scopes)))
-
-    return [part for _, part in sorted(parts, key=lambda placed: placed[0])]
+        else:
+            yield start, command["name"] or "", scopes, stops[next_stop]
 
 
 def _without_comments(text: str) -> tuple[str, list[tuple[int, int]]]:
     """Return a text of the same length with blanks for comments and strings, and the comments.
 
-    Comments may stand within comments; the spans are those of the outermost.
+    Comments may be nested; the spans are of the outermost ones.
     """
     pieces: list[str] = []
     spans: list[tuple[int, int]] = []
     done = 0
 
-    while token := _OUTSIDE_COMMENTS.search(text, done):
-        end = token.end()
+    token = _OUTSIDE_COMMENTS.search(text)
+    while token is not None:
+        begin, end = token.span()
         if token[0] == "/-":
             end = _end_of_comment(text, end)
-            spans.append((token.start(), end))
-        pieces.append(text[done : token.start()])
-        pieces.append(_NOT_NEWLINE.sub(" ", text[token.start() : end]))
+            spans.append((begin, end))
+        pieces.append(text[done:begin])
+        blank = _NOT_NEWLINE.sub(" ", text[begin:end])
+        pieces.append(blank)
         done = end
+        token = _OUTSIDE_COMMENTS.search(text, done)
 
     pieces.append(text[done:])
     return "".join(pieces), spans
@@ -129,9 +150,10 @@ def _end_of_comment(text: str, begin: int) -> int:
 
 
 def _docstrings(text: str, code: str, comments: list[tuple[int, int]]) -> dict[int, int]:
-    """Map where a command begins to the begin of the docstring before it."""
+    """Map the begin of a command to the begin of the docstring before it."""
     docstrings: dict[int, int] = {}
-    following = limit = len(code)  # the next code, and the comment after the one at hand
+    following = len(code)  # the begin of the code after a comment
+    limit = len(code)  # the begin of the next comment
     for begin, end in reversed(comments):
         space = _SPACE.match(code, end, limit)
         if space and space.end() < limit:
@@ -147,13 +169,20 @@ def _description(comment: str) -> LeanPart:
     heading = _HEADING.match(content)
     if heading is None:
         return LeanPart("", "", content)
-    return LeanPart("", heading["heading"].strip(), content[heading.end() :].strip())
+
+    title = heading["heading"].strip()
+    text = content[heading.end() :].strip()
+    return LeanPart("", title, text)
 
 
 def _declaration(source: str, name: str, scopes: _Scopes) -> LeanPart:
     if not name:
         return LeanPart("", "", source)
-    names = dict.fromkeys(_NAME.findall(read_declaration(source).proof))
-    used = [meaning for used in names for meaning in scopes.meanings(used)]
+
+    used: list[str] = []
+    proof = read_declaration(source).proof
+    for name_in_proof in dict.fromkeys(_NAME.findall(proof)):
+        used += scopes.meanings(name_in_proof)
+
     full_name = scopes.full_name(name.rstrip("."))
     return LeanPart(full_name, full_name, source, tuple(used))

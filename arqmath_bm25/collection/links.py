@@ -1,7 +1,7 @@
-"""PostLinks.xml: which questions the site's users linked with each other or called duplicates.
+"""PostLinks.xml: questions that the site's users linked with each other or called duplicates.
 
 Links between posts of the collection may be used by participants (the labs hid those that lead to
-topics). The direction says who found the other; for what a question is about, both count.
+topics). A link has a direction, but both of its ends are evidence of what a question is about.
 """
 
 from array import array
@@ -19,7 +19,12 @@ from arqmath_bm25.collection.dump import IntMatrix, check, parsed_rows
 # How a post relates to another: twice the LinkTypeId, and 1 more for the target of a link.
 DUPLICATE: Final = 6
 _LINKS: Final = DUMPS["postlinks"]
-KINDS: Final = {2: "links to", 6: "duplicate of", 3: "linked from", 7: "has the duplicate"}
+KINDS: Final = {
+    2: "links to",
+    6: "duplicate of",
+    3: "linked from",
+    7: "has the duplicate",
+}
 
 
 class PostLinks:
@@ -41,7 +46,8 @@ class PostLinks:
         counts = Counter(rows=0, links=0)
         if path:
             check(path, _LINKS.root)
-            for _, link in good_rows(parsed_rows(path, _LINKS.root), _LINKS, counts):
+            links = parsed_rows(path, _LINKS.root)
+            for _, link in good_rows(links, _LINKS, counts):
                 counts["links"] += 1
                 post = int(link["PostId"])
                 other = int(link["RelatedPostId"])
@@ -57,10 +63,13 @@ class PostLinks:
 
     def rows_of(self, post: int) -> list[list[int]]:
         """Return the posts linked with a post, and the kind of each link."""
-        begin, end = np.searchsorted(self.rows[:, 0], [post, post + 1])
+        posts = self.rows[:, 0]
+        begin, end = np.searchsorted(posts, [post, post + 1])
         linked: list[list[int]] = self.rows[begin:end, 1:].tolist()
         return linked
 
     def of(self, post: int) -> list[int]:
         """Return the posts linked with a post, in their order."""
-        return sorted({other for other, *_ in self.rows_of(post)} - {post})
+        others = {other for other, _ in self.rows_of(post)}
+        others.discard(post)
+        return sorted(others)

@@ -3,11 +3,11 @@ r"""NTCIR-12, formula browsing in Wikipedia: pages, topics and judgments as a co
 DATA holds a file of topics (`*.xml` with elements `topic`, `num` and `math`), pages with MathML
 (`*.html`, `*.xhtml`) in any folders and, to evaluate, a file of judgments with `qrels` in its name,
 in the form of trec_eval. Every formula of a page is a document, with the id PAGE:NUMBER, counted
-from 0, or its own id of this form. The judgments of two assessors are summed to 0 to 4: from 1 a
+from 0, or its own id of this form. The grades of two assessors are summed to 0 to 4: from 1 a
 formula is partially relevant, from 3 fully, so bpref is `Bpref(rel=1)` and `Bpref(rel=3)`.
 
-A wildcard (`qvar`) stands for any sub-expression. It becomes an empty group, which asks for nothing
-where it stands; the rest of the formula is looked for as if the wildcard were filled.
+A wildcard (`qvar`) means any sub-expression. It becomes an empty group, which matches nothing by
+itself; the terms of the rest of the formula are searched for.
 """
 
 import hashlib
@@ -28,9 +28,9 @@ from arqmath_bm25.version import __version__
 
 _MADE_OF: Final = "made_of.json"
 _PAGES: Final = (".html", ".xhtml")
-_HEAD: Final = 4_096  # characters of a file of topics that show what it is
+_HEAD: Final = 4_096  # characters by which a file of topics is recognized
 _PREFIX: Final = r"(?:[a-z]{1,9}:)?"
-# An element reaches beyond the begin of no other one, so that time is linear.
+# No match reaches beyond the begin of another element, so that time is linear.
 _MATH: Final = re.compile(
     rf"<{_PREFIX}math\b(?:(?!<{_PREFIX}math\b).)*?</{_PREFIX}math\s*+>", re.DOTALL
 )
@@ -43,7 +43,7 @@ _WILDCARD_ELEMENT: Final = re.compile(
     rf"<{_PREFIX}qvar\b[^<>]*+>(?:(?<=/>)|[^<>]*+</{_PREFIX}qvar\s*+>)"
 )
 _WILDCARD: Final = re.compile(r"\\qvar(?:@construct)?\s*\{[^{}]{0,20}\}")
-_PLACE: Final = "\ue000"  # of a wildcard, until the LaTeX is written
+_FILLER: Final = "\ue000"  # It replaces a wildcard until the LaTeX is written.
 _ID_BREAK: Final = re.compile(r"[\s\x00-\x1f\x7f]+")
 
 
@@ -71,10 +71,13 @@ def written_formulas(data: Path, parent: Path) -> Path:
     with complete(directory / QUERIES) as file:
         for row in _queries(topics):
             file.write(f"{json.dumps(row, ensure_ascii=False)}\n")
+
     judgments = _judgments(data)
     if judgments:
         with complete(directory / QRELS[0]) as file:
-            file.writelines(f"{line}\n" for line in ["query-id\tcorpus-id\tscore", *judgments])
+            file.write("query-id\tcorpus-id\tscore\n")
+            for line in judgments:
+                file.write(f"{line}\n")
     with complete(directory / _MADE_OF) as file:
         json.dump(made_of, file)
     return directory
@@ -90,22 +93,29 @@ def _topics_file(data: Path) -> Path | None:
 
 
 def _pages(data: Path) -> list[Path]:
-    pages = [path for path in data.rglob("*") if path.suffix.lower() in _PAGES]
     root = data.resolve()
-    return sorted(path for path in pages if path.resolve().is_relative_to(root))
+    pages = []
+    for path in data.rglob("*"):
+        is_page = path.suffix.lower() in _PAGES
+        if is_page and path.resolve().is_relative_to(root):
+            pages.append(path)
+    return sorted(pages)
 
 
 def _judgment_files(data: Path) -> list[Path]:
-    return sorted(path for path in data.glob("*qrels*") if path.is_file())
+    paths = [path for path in data.glob("*qrels*") if path.is_file()]
+    return sorted(paths)
 
 
 def _state(data: Path, topics: Path) -> str:
     """Return a digest of the names, sizes and times of all files that are read."""
     digest = hashlib.sha256()
-    for path in [topics, *_pages(data), *_judgment_files(data)]:
+    files = [topics, *_pages(data), *_judgment_files(data)]
+    for path in files:
         status = path.stat()
-        name = path.relative_to(data).as_posix().encode("utf-8", "surrogateescape")
-        digest.update(b"%b %d %d\n" % (name, status.st_size, status.st_mtime_ns))
+        name = path.relative_to(data).as_posix()
+        name_bytes = name.encode("utf-8", "surrogateescape")
+        digest.update(b"%b %d %d\n" % (name_bytes, status.st_size, status.st_mtime_ns))
     return digest.hexdigest()
 
 
@@ -120,22 +130,32 @@ def _formulas(data: Path) -> Iterator[dict[str, Any]]:
     """Yield every formula of the pages as a row of a corpus, each id once."""
     known: set[str] = set()
     for path in _pages(data):
-        page = path.name[: -len(path.suffix)]
-        for number, match in enumerate(_MATH.finditer(read_text(path))):
-            latex = formula_latex(match[0])
-            own = _OWN_ID.match(match[0])
-            name = unescape(own[1]) if own else f"{page}:{number}"
+        page = path.name.removesuffix(path.suffix)
+        elements = _MATH.findall(read_text(path))
+        for number, element in enumerate(elements):
+            name = f"{page}:{number}"
+            own_id = _OWN_ID.match(element)
+            if own_id is not None:
+                name = unescape(own_id[1])
+
             doc_id = _ID_BREAK.sub(lambda found: quote(found[0]), name)
+            latex = formula_latex(element)
             if latex and doc_id not in known:
                 known.add(doc_id)
-                yield {"id": doc_id, "title": "", "text": f"${latex}$", "kind": "plain"}
+                yield {
+                    "id": doc_id,
+                    "title": "",
+                    "text": f"${latex}$",
+                    "kind": "plain",
+                }
 
 
 def formula_latex(element: str) -> str:
     """Return the LaTeX of a `<math>` element, with an empty group for each wildcard."""
-    filled = _WILDCARD_ELEMENT.sub(f"<mi>{_PLACE}</mi>", element)
-    latex = _WILDCARD.sub("{}", element_latex(filled)).replace(_PLACE, "{}")
-    return " ".join(latex.replace("$", "").split())
+    filled = _WILDCARD_ELEMENT.sub(f"<mi>{_FILLER}</mi>", element)
+    latex = _WILDCARD.sub("{}", element_latex(filled))
+    latex = latex.replace(_FILLER, "{}").replace("$", "")
+    return " ".join(latex.split())
 
 
 def _queries(path: Path) -> list[dict[str, Any]]:

@@ -84,7 +84,9 @@ class UserDocument(NamedTuple):
             return self
         if _DELIMITER.search(self.title) or _DELIMITER.search(self.text):
             return self
-        title, text = with_formulas(Content((self.title,)), Content((self.text,)))
+
+        contents = (Content((self.title,)), Content((self.text,)))
+        title, text = with_formulas(*contents)
         return self._replace(title=title.marked(), text=text.marked())
 
     def body(self, delimiters: Delimiters = "mathjax") -> str:
@@ -98,8 +100,12 @@ class UserDocument(NamedTuple):
             return as_body(read_title(self.text, kind))
         if kind == "lean":
             return f"<pre><code>{escape(self.text.strip(), quote=False)}</code></pre>"
-        parts = _PARAGRAPH.split(self.text)
-        return "".join(f"<p>{escape(part, quote=False)}</p>" for part in parts if part)
+
+        paragraphs = []
+        for part in _PARAGRAPH.split(self.text):
+            if part:
+                paragraphs.append(f"<p>{escape(part, quote=False)}</p>")
+        return "".join(paragraphs)
 
     def contents(self, delimiters: Delimiters, proofs: bool = False) -> tuple[Content, Content]:
         """Return title and text, read by the kind of the text.
@@ -110,16 +116,21 @@ class UserDocument(NamedTuple):
         if kind == "html":
             page = as_post(self.text)
             title = read_title(self.title or page.title, delimiters)
-            return title, read_text(page.body, "post", delimiters)
-
-        if kind == "lean":
-            return Content(()), Content((lean_words(self.text, self.title, proofs),))
-        if kind == "latex" or kind == "markdown":
-            return read_title(self.title, kind), read_title(self.text, kind)
-        return read_title(self.title, delimiters), read_text(self.text, kind, delimiters)
+            text = read_text(page.body, "post", delimiters)
+        elif kind == "lean":
+            words = lean_words(self.text, self.title, proofs)
+            title = Content(())
+            text = Content((words,))
+        elif kind == "latex" or kind == "markdown":
+            title = read_title(self.title, kind)
+            text = read_title(self.text, kind)
+        else:
+            title = read_title(self.title, delimiters)
+            text = read_text(self.text, kind, delimiters)
+        return title, text
 
     def heading(self, delimiters: Delimiters) -> str:
-        """Return the title: that of the row, or else of the page that the text is."""
+        """Return the title of the row; if it has none, the title of a page of HTML."""
         if self.title or self.kind_under(delimiters) != "html":
             return self.title
         return as_post(self.text).title
@@ -187,8 +198,11 @@ def read_document(path: Path, span: RowSpan) -> UserDocument:
 
 
 def _is_header(path: Path, line: bytes) -> bool:
-    first = line.removeprefix(b"\xef\xbb\xbf").split(b"\t")[0].strip()
-    return path.suffix.lower() == ".tsv" and first.decode("utf-8", "replace") in IDS
+    if path.suffix.lower() != ".tsv":
+        return False
+    first, _, _ = line.removeprefix(b"\xef\xbb\xbf").partition(b"\t")
+    name = first.strip().decode("utf-8", "replace")
+    return name in IDS
 
 
 def _read(path: Path, number: int, line: bytes) -> UserDocument:

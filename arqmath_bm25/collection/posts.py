@@ -1,9 +1,9 @@
 """Posts.xml of the lab (Posts.V1.2/V1.3.xml) or of the raw archive dump: questions and answers.
 
-A first pass over the bytes notes the place of every post in the file (40 bytes a post, 100 MB for
-the whole collection); later each post is read from its place. So an answer meets its question
-wherever that is in the file, no text is held in memory or copied to disk, and the same table finds
-the text of a hit. Attribute names and defects: README_DATA.md of the lab and
+A first pass over the bytes records the offset of every post in the file (40 bytes a post, 100 MB
+for the whole collection); later each post is read from its offset. So an answer is joined with its
+question at any distance, no text is held in memory or copied to disk, and the same table finds the
+text of a hit. Attribute names and defects: README_DATA.md of the lab and
 the archive's schema; only Id, PostTypeId and Body are required (and ParentId of answers).
 """
 
@@ -66,7 +66,8 @@ class Post(NamedTuple):
 
 def read_tags(tags: str) -> tuple[str, ...]:
     """Read `<a><b>` (the lab, dumps until 2023), `|a|b|` (dumps from 2024) or `a,b` (topics)."""
-    return tuple(tag for tag in re.split(r"[<>|,\s]+", tags) if tag)
+    parts = re.split(r"[<>|,\s]+", tags)
+    return tuple(filter(None, parts))
 
 
 def _number(value: str | None) -> int | None:
@@ -102,7 +103,8 @@ class PostTable:
     def _by_id(self) -> tuple[IntVector, IntVector]:
         """The sorted ids, copied once since a search would copy the column, and their rows."""
         rows = np.argsort(self._places[:, 1], kind="stable")
-        return self._places[rows, 1], rows
+        ids = self._places[rows, 1]
+        return ids, rows
 
     @classmethod
     def scan(cls, path: Path, workers: Workers = HERE, until: int | None = None) -> Self:
@@ -112,7 +114,8 @@ class PostTable:
         rows that are broken, lack a required attribute or have an id in another form than `ID`, and
         every further row with the Id of an earlier one.
         """
-        places, counts = scan_places(path, "posts", partial(_place, until=until), workers)
+        place = partial(_place, until=until)
+        places, counts = scan_places(path, "posts", place, workers)
         if not len(places):
             message = (
                 f"{path}: none of the {counts['rows']:,} rows is a question or an answer; expected "
@@ -150,17 +153,22 @@ class PostTable:
     @property
     def answer_count(self) -> int:
         """Number of answers."""
-        return int((self._places[:, 2] == ANSWER).sum())
+        types = self._places[:, 2]
+        return int((types == ANSWER).sum())
 
     @property
     def questions(self) -> IntVector:
         """Numbers of the questions, in the order of the table."""
-        return self.ids[np.flatnonzero(self._places[:, 2] == QUESTION)]
+        types = self._places[:, 2]
+        rows = np.flatnonzero(types == QUESTION)
+        return self.ids[rows]
 
     def thread_starts(self) -> IntVector:
         """Row numbers of the table at which a thread begins."""
         threads = self._places[:, 0]
-        return np.flatnonzero(np.r_[True, threads[1:] != threads[:-1]])
+        is_first = np.ones(len(threads), np.bool_)
+        is_first[1:] = threads[1:] != threads[:-1]
+        return np.flatnonzero(is_first)
 
     def part(self, start: int, end: int) -> PostTable:
         """Return a table of the posts in rows `start` … `end` - 1."""
@@ -169,7 +177,8 @@ class PostTable:
     def subset(self, post_ids: Iterable[int]) -> PostTable:
         """Return a table of some posts, in the order of this one, without unknown posts."""
         rows = self.find(np.fromiter(post_ids, np.int64))
-        return PostTable(self.path, self._places[np.unique(rows[rows >= 0])])
+        known = np.unique(rows[rows >= 0])
+        return PostTable(self.path, self._places[known])
 
     def threads(self) -> Iterator[Thread]:
         """Read all threads in the order of the table."""
@@ -189,7 +198,9 @@ class PostTable:
         """Read every post of the table, with the number of its thread."""
         for begin in range(0, len(self), ROWS_TOGETHER):
             places = self._places[begin : begin + ROWS_TOGETHER]
-            yield from zip(places[:, 0].tolist(), self._read(places), strict=True)
+            threads = places[:, 0].tolist()
+            posts = self._read(places)
+            yield from zip(threads, posts, strict=True)
 
     def read(self, post_id: str) -> Post | None:
         """Read one post; None if the collection has none with this id."""
@@ -201,7 +212,8 @@ class PostTable:
 
     def threads_of(self, post_ids: Sequence[str]) -> IntVector:
         """Return the thread number of each post; -1 for unknown posts."""
-        return self.thread_numbers(self.find(self.numbers(post_ids)))
+        rows = self.find(self.numbers(post_ids))
+        return self.thread_numbers(rows)
 
     def thread_numbers(self, rows: IntVector) -> IntVector:
         """Return the threads of the posts in some rows; -1 for a row of -1."""
@@ -210,9 +222,9 @@ class PostTable:
     def numbers(self, post_ids: Sequence[str]) -> IntVector:
         """Return the numbers of posts from their ids; -1 for a text that is not an id."""
         numbers = np.full(len(post_ids), -1, np.int64)
-        for place, post_id in enumerate(post_ids):
+        for position, post_id in enumerate(post_ids):
             if ID.fullmatch(post_id):
-                numbers[place] = int(post_id)
+                numbers[position] = int(post_id)
 
         return numbers
 
@@ -224,13 +236,15 @@ class PostTable:
         return str(thread)
 
     def find(self, post_ids: IntVector) -> IntVector:
-        """Return the rows of posts; -1 for those the table lacks."""
+        """Return the rows of posts; -1 for unknown posts."""
         ids, rows = self._by_id
-        places = np.minimum(np.searchsorted(ids, post_ids), len(ids) - 1)
-        return np.where(ids[places] == post_ids, rows[places], -1)
+        positions = np.searchsorted(ids, post_ids)
+        positions = np.minimum(positions, len(ids) - 1)
+        return np.where(ids[positions] == post_ids, rows[positions], -1)
 
     def _read(self, places: IntMatrix) -> list[Post]:
-        rows = read_places(self.path, "Id", places[:, [1, 3, 4]].tolist())
+        ids_and_offsets = places[:, [1, 3, 4]].tolist()
+        rows = read_places(self.path, "Id", ids_and_offsets)
         return [Post.from_attributes(row) for row in rows]
 
 
@@ -245,7 +259,7 @@ def _after(until: int | None) -> str:
 
 
 def _place(row: dict[str, str], until: int | None) -> tuple[int, int, int] | str:
-    """Return (thread, post, type) of a row, or why it is left out."""
+    """Return (thread, post, type) of a row, or the reason why it is left out."""
     if not row.keys() >= {"Id", "PostTypeId", "Body"}:
         return "rows without Id, PostTypeId or Body"
     if row["PostTypeId"] not in _TYPES:
@@ -253,11 +267,11 @@ def _place(row: dict[str, str], until: int | None) -> tuple[int, int, int] | str
 
     post_id = row["Id"]
     post_type = int(row["PostTypeId"])
-    # An answer without a question is a thread of its own: ids are unique over both types.
+    # An answer without a question is its own thread: ids are unique over both types.
     thread = post_id
     if post_type == ANSWER:
         thread = row.get("ParentId") or post_id
-    if not (ID.fullmatch(post_id) and ID.fullmatch(thread)):
+    if not ID.fullmatch(post_id) or not ID.fullmatch(thread):
         return "rows whose Id or ParentId is not a positive number"
     if until is not None and row.get("CreationDate", "")[:4] > str(until):
         return _after(until)

@@ -127,10 +127,12 @@ def read_statements(path: Path) -> list[Statement]:
     statements = _read(path, "statement", STATEMENTS)
     if not statements:
         raise InputError(f"{path}: there are no statements; expected ids with texts and premises")
-    return [
-        Statement(statement_id, row.text, tuple(dict.fromkeys(row.premises)))
-        for statement_id, row in statements.items()
-    ]
+
+    records = []
+    for statement_id, row in statements.items():
+        premises = tuple(dict.fromkeys(row.premises))
+        records.append(Statement(statement_id, row.text, premises))
+    return records
 
 
 def _read(path: Path, kind: str, form: TypeAdapter[T]) -> T:
@@ -156,6 +158,7 @@ def _read(path: Path, kind: str, form: TypeAdapter[T]) -> T:
         return form.validate_python(content)
     except ValidationError as error:
         fault = error.errors()[0]
-        where = " ".join([kind, *(str(key)[:60] for key in fault["loc"] if key != "[key]")])
+        keys = [str(key)[:60] for key in fault["loc"] if key != "[key]"]
+        where = " ".join([kind, *keys])
         says = fault["msg"].removeprefix("Value error, ")
         raise InputError(f"{path}: {where}: {says}, found {shown(fault['input'])}") from None

@@ -47,8 +47,8 @@ class PublishedFile:
     size: int = 0  # bytes, rounded; 0: not published
     sha256: str = ""  # first 16 hexadecimal digits; empty: not known
     archive: Archive | None = None
-    optional: bool = False  # everything goes on without it
-    year: Year | None = None  # whose official topics, judgments or topic formulas it holds
+    optional: bool = False  # whether all commands work without it
+    year: Year | None = None  # the year of its official topics, judgments or topic formulas
 
     @property
     def target(self) -> str:
@@ -60,7 +60,8 @@ class PublishedFile:
 
 def _read_catalogue() -> tuple[PublishedFile, ...]:
     text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-    entries = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    entries = yaml.load(text, loader)  # noqa: S506
 
     for entry in entries:
         entry["tasks"] = frozenset(entry["tasks"])
@@ -88,16 +89,19 @@ def official(part: DataPart, task: LabTask) -> dict[Year, str]:
 
 
 def needed(parts: Sequence[DataPart], task: LabTask | None) -> tuple[PublishedFile, ...]:
-    """Return the files of `parts` that `task` reads; without a task, that any task reads."""
-    return tuple(
-        file for file in CATALOGUE if file.part in parts and (task is None or task in file.tasks)
-    )
+    """Return the files of `parts` that `task` reads; without a task, the files of all tasks."""
+    files = []
+    for file in CATALOGUE:
+        is_read = task is None or task in file.tasks
+        if is_read and file.part in parts:
+            files.append(file)
+    return tuple(files)
 
 
 def check(file: PublishedFile, copy: Path) -> None:
-    """Raise InputError unless `copy` can be this file: by hash or size where known.
+    """Raise InputError unless `copy` can be this file, by its hash or size if known.
 
-    A web page in its place is what some servers send instead of an error.
+    Some servers send a web page instead of an error.
     """
     size = copy.stat().st_size
     with copy.open("rb") as opened:
@@ -120,5 +124,9 @@ def has_hash(copy: Path, sha256: str) -> bool:
     """Return whether the SHA-256 of `copy` starts with `sha256` under any line ends."""
     as_is = copy.read_bytes()
     lf = as_is.replace(b"\r\n", b"\n")
-    forms = (as_is, lf.replace(b"\n", b"\r\n"), lf)
-    return any(hashlib.sha256(form).hexdigest().startswith(sha256) for form in forms)
+    crlf = lf.replace(b"\n", b"\r\n")
+    for form in (as_is, crlf, lf):
+        digest = hashlib.sha256(form).hexdigest()
+        if digest.startswith(sha256):
+            return True
+    return False

@@ -6,9 +6,42 @@ ir_datasets, PyTerrier, MS MARCO.
 
 from typing import Final
 
-IDS: Final = ("id", "_id", "docno", "doc_id", "qid", "query_id")
-TEXTS: Final = ("text", "query", "contents")
-# Of judgments.
-QUERY_IDS: Final = ("query-id", "query_id", "qid", "queryid", "topic_id", "topic")
-DOC_IDS: Final = ("corpus-id", "corpus_id", "doc_id", "docid", "docno", "doc-id", "pid")
-GRADES: Final = ("score", "relevance", "rel", "label", "grade")
+IDS: Final = (
+    "id",
+    "_id",
+    "docno",
+    "doc_id",
+    "qid",
+    "query_id",
+)
+TEXTS: Final = (
+    "text",
+    "query",
+    "contents",
+)
+
+# The columns of judgments.
+QUERY_IDS: Final = (
+    "query-id",
+    "query_id",
+    "qid",
+    "queryid",
+    "topic_id",
+    "topic",
+)
+DOC_IDS: Final = (
+    "corpus-id",
+    "corpus_id",
+    "doc_id",
+    "docid",
+    "docno",
+    "doc-id",
+    "pid",
+)
+GRADES: Final = (
+    "score",
+    "relevance",
+    "rel",
+    "label",
+    "grade",
+)
