@@ -2,11 +2,11 @@ r"""Formulas of a text without delimiters.
 
 Queries are typed as `x^2+y^2=z^2`, `sqrt(2)`, `Why does \sum \frac1n diverge`, `∑1/n²` or, in
 AsciiMath, between backticks. A formula is a run of what formulas are made of (letters on their own,
-numbers, signs, commands with their arguments, names of functions), up to a word or to punctuation
-before a blank. A command, a script, a sign that prose does not have or a function with its argument
-proves that it is one, as do two weaker marks: sums and relations of letters, values such as f(x),
-Greek letters. Beside a formula, runs with any letter are formulas too. So "and/or", "C++",
-`file_name` and "p = .05" remain prose.
+numbers, signs, commands with their arguments, names of functions, and of operators beside = or +),
+up to a word or to punctuation before a blank. A command, a script, a sign that prose does not have
+or a function with its argument proves that it is one, as do two weaker marks: sums and relations of
+letters, values such as f(x), operators before a letter, Greek letters. Beside a formula, runs with
+any letter are formulas too. So "and/or", "C++", `file_name` and "p = .05" remain prose.
 """
 
 import re
@@ -45,7 +45,7 @@ _TOKEN: Final = re.compile(
 )
 _INNER: Final = r"\((?:[^()wx]|\([^()wx]{0,99}\)){0,99}\)"
 _GROUP: Final = rf"\((?:[^()wx]|{_INNER}){{0,200}}\)"
-_ITEM: Final = rf"(?:{_GROUP}|[cvngOFpurB=+\-^_|']|[,:](?=[cvngOFp(])|(?<=v):s(?=[vcp]s?[=c]))"
+_ITEM: Final = rf"(?:{_GROUP}|[cvngOFDpurB=+\-^_|']|[,:](?=[cvngOFp(])|(?<=v):s(?=[vcp]s?[=c]))"
 _RUN: Final = re.compile(rf"{_ITEM}(?:(?:s(?![vng(])|(?<![vng)'])s)?{_ITEM})*+")
 _BEFORE: Final = re.compile(r"(?:[=+r^_,:'su]|-s)+")
 _AFTER: Final = frozenset("=+-r^_,:s")
@@ -56,7 +56,8 @@ _PROOF: Final = re.compile(
     r"|[vgn]s?[+\-]s?[vgn]s?=|=s?[vgn]s?[+\-]s?[vgn]"
 )
 _MARK: Final = re.compile(
-    r"(?=[vgB)']s?[=+]s?-?[vngcp(]|ns?[=+\-]s?[vg(]|[vg]s?-s?n)|v(?=\()|g|Fs?(?=[vn])"
+    r"(?=[vgB)'D]s?[=+]s?-?[vngcp(D]|ns?[=+\-]s?[vgD(]|[vg]s?-s?n)|v(?=\()|g|Fs?(?=[vn])"
+    r"|Ds?(?=[vD])"
 )
 _TAKES_ARGUMENT: Final = frozenset("c^_BO")
 _OPERANDS: Final = frozenset("cvgnB)'up")
@@ -69,11 +70,18 @@ _FOLLOWED: Final = {
     "R": re.compile(rf"{_BOUND}|[({{]"),
     "F": re.compile(rf"{_BOUND}|\s?(?:[A-Za-z0-9α-ω](?![A-Za-z])|\\)|\([^)]"),
 }
+_NAMES_OF_OPERATORS: Final = frozenset(_WORDS["operators"])
+# What makes a name an operator: dim V = …, ker + …
+_OPERAND_AFTER: Final = re.compile(
+    rf"(?:\s(?:{'|'.join(_WORDS['operators'])})){{0,3}}(?:\s[A-Za-z]{{1,2}})?\s?[=+<>≤≥≠]"
+)
+_CAPITAL_AFTER: Final = re.compile(r"\s[A-Z](?![A-Za-z])")
 _AFTER_LETTER: Final = re.compile(rf"[_),'/:|\\]|\.?$|\s(?:{'|'.join(_WORDS['after_letter'])})\b")
 _BRACE: Final = re.compile(r"\\.|[{}]", re.DOTALL)
 _LONGEST: Final = 999  # characters of an argument in braces
 _ARGUMENT: Final = re.compile(r"(sqrt|[\^_])\((?P<inner>(?:[^()]|\([^()]{0,99}\)){0,99})\)")
 _MANY_DIGITS: Final = re.compile(r"(?<=[\^_])[0-9]{2,99}")
+_IMAGE_OR_TRACE: Final = re.compile(r"(?<![\w\\^])(?:im|tr)(?=\s[A-Z]|\s?[=+<>]|$)")
 _TYPED: Final = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{2,9}(?![A-Za-z])|<=>|[-=]>|!=|\*\*")
 
 
@@ -172,6 +180,7 @@ def as_latex(typed: str) -> str:
     r"""Return the LaTeX of a formula as people type it: `\sqrt{x}` for `sqrt(x)`."""
     latex = _ARGUMENT.sub(lambda part: f"{part[1]}{{{part['inner']}}}", typed)
     latex = _MANY_DIGITS.sub(r"{\g<0>}", latex)
+    latex = _IMAGE_OR_TRACE.sub(r"\\operatorname{\g<0>} ", latex)
     return _TYPED.sub(_named, latex)
 
 
@@ -239,8 +248,10 @@ def _kind_of_word(word: str, before: str, after: str, last: str) -> str:
 
     left = _OPERATOR_BEFORE.search(before) is not None
     right = _OPERATOR.match(after) is not None
+    if word in _NAMES_OF_OPERATORS and _is_operator(before, after, last):
+        return "D"
     if len(word) == 1:
-        return _kind_of_letter(word, after, left or right)
+        return _kind_of_letter(word, after, left or right or last == "D")
     if kind == "l" and left:
         return "g"
     if kind == "l" or not word.isascii():
@@ -248,7 +259,7 @@ def _kind_of_word(word: str, before: str, after: str, last: str) -> str:
 
     is_factor = before[-1:] in _FACTORS or after[:1] in _FACTORS
     if len(word) == 2:
-        if left and right:
+        if (left and right) or (last == "D" and word.isupper()):
             return "v"
         if word.lower() not in _WORDS["english"]:
             is_factor |= left or right or _is_product(word, before, after, last)
@@ -269,6 +280,15 @@ def _kind_of_letter(letter: str, after: str, has_operator: bool) -> str:
     if "Α" <= letter <= "ω":
         return "g"
     return "w"
+
+
+def _is_operator(before: str, after: str, last: str) -> bool:
+    """Return whether a name such as dim is an operator by the tokens on both sides."""
+    if last == "D" or re.search(r"[=+<>≤≥≠]\s?$", before):
+        return True
+    if last == "v" and _CAPITAL_AFTER.match(after):
+        return True
+    return _OPERAND_AFTER.match(after) is not None
 
 
 def _is_product(word: str, before: str, after: str, last: str) -> bool:

@@ -48,6 +48,10 @@ TYPED = [
     r"Find $\lim_{n \to \infty} \left(1+\frac{1}{n}\right)^n$.",
     r"$\inf\{d(x,y):y\in A\}<d(x,y)$",
     "$∑1/n²$ converges",
+    "$dim V = dim ker + dim im$",
+    "is $det AB = det A det B$ true?",
+    "show that $dim ker T = 0$",
+    "$rank A < n$ iff $det A = 0$",
 ]
 PROSE = [
     "use and/or in C++ with file_name",
@@ -58,6 +62,7 @@ PROSE = [
     "Vitamin C, plan B, section 3.1 (a), Type I errors; e.g. the U.S. and I/O.",
     "Press Ctrl+C -> quit, then run ./configure --prefix=/usr && make",
     "He said: 'I am a man' - and (as he was) a good one!",
+    "His rank + pay; the rank = 5, and im = 3. It is dim. A rank A player and a det = none.",
     "x86, mp3, utf8, 3D, H2O and R2D2",
     r"\section{Notes} see \cite{knuth} and \emph{this}",
 ]
