@@ -41,9 +41,13 @@ class FieldRanker(Ranker):
         self._rerankers = rerankers
 
     def rank(
-        self, topics: Sequence[Topic], variant: str, depth: int, threads: int,
+        self,
+        topics: Sequence[Topic],
+        variant: str,
+        depth: int,
+        threads: int,
         candidates: Sequence[Sequence[str]] | None = None,
-    ) -> Iterator[list[Hit]]:  # fmt: skip
+    ) -> Iterator[list[Hit]]:
         """Yield the `depth` best documents of every topic.
 
         With `candidates` the first stage returns these documents of each topic, and no others.
@@ -51,11 +55,14 @@ class FieldRanker(Ranker):
         queries = self._queries(topics, variant)
         reranker = self._rerankers.get(variant)
         if candidates is None:
-            most = max((len(topic.excluded) for topic in topics), default=0)
-            wanted = max(depth, reranker.depth if reranker else 0) + most
-            rankings = self._searcher.search_many(queries, wanted, threads)
+            wanted = depth
+            if reranker:
+                wanted = max(depth, reranker.depth)
+            most_excluded = max((len(topic.excluded) for topic in topics), default=0)
+            rankings = self._searcher.search_many(queries, wanted + most_excluded, threads)
         else:
             rankings = map(self._searcher.score, queries, candidates)
+
         for topic, hits in zip(topics, rankings, strict=True):
             hits = self._allowed(topic, hits)
             if reranker:
@@ -77,7 +84,7 @@ class FieldRanker(Ranker):
         """Return the parts that fields and re-ranker contribute to each score."""
         ids = [hit.doc_id for hit in hits]
         (query,) = self._queries([topic], variant)
-        parts = list(map(field_parts, self._searcher.explain(query, ids)))
+        parts = [field_parts(fields) for fields in self._searcher.explain(query, ids)]
         reranker = self._rerankers.get(variant)
         if reranker is None:
             return parts
@@ -87,18 +94,20 @@ class FieldRanker(Ranker):
         (best,) = self._searcher.search_many([query], wanted, 1)
         first = self._allowed(topic, best)[: reranker.depth]
         ids_of_first = [hit.doc_id for hit in first]
-        gains = dict(zip(ids_of_first, reranker.gains(first).tolist(), strict=True))
+        gains_of_first = reranker.gains(first).tolist()
+        gains = dict(zip(ids_of_first, gains_of_first, strict=True))
         for doc_id, of_hit in zip(ids, parts, strict=True):
             if doc_id in gains:
                 of_hit.append(Part("thread", gains[doc_id]))
         return parts
 
     def _queries(self, topics: Sequence[Topic], variant: str) -> list[Query]:
-        return [self._query(topic, self._settings.weights(variant)) for topic in topics]
+        weights = self._settings.weights(variant)
+        return [self._query(topic, weights) for topic in topics]
 
     def _query(self, topic: Topic, weights: Mapping[str, float]) -> Query:
-        terms, analyzer, searcher = self._settings.query, self._analyzer, self._searcher
-        if self._settings.model == "tf_idf":
-            query = topic_query(topic, analyzer, weights, terms.k3)
-            return weight_by_tf_idf(query, searcher, self._settings.bm25.k1)
-        return build_query(topic, analyzer, weights, terms, searcher)
+        settings = self._settings
+        if settings.model == "tf_idf":
+            query = topic_query(topic, self._analyzer, weights, settings.query.k3)
+            return weight_by_tf_idf(query, self._searcher, settings.bm25.k1)
+        return build_query(topic, self._analyzer, weights, settings.query, self._searcher)

@@ -35,8 +35,12 @@ _FEW: Final = 10  # documents: a word in no more of them is never common
 _WORD: Final = re.compile(r"(?<![\\\w])[A-Za-z]{3,}")
 # What is typed around formulas, where that can be chosen, and how to find it.
 _MARKS: Final[dict[Delimiters, str]] = {
-    "mathjax": "$", "latex": "$", "markdown": "$", "auto": "$", "escaped": r"\$",
-}  # fmt: skip
+    "mathjax": "$",
+    "latex": "$",
+    "markdown": "$",
+    "auto": "$",
+    "escaped": r"\$",
+}
 _DOLLARS: Final = {"$": re.compile(r"(?<!\\)\$"), r"\$": re.compile(r"\\\$")}
 
 
@@ -82,8 +86,9 @@ def build_query(
 
 
 def _distinct(bag: Bag) -> Bag:
+    words = dict.fromkeys(bag.words)
     formulas = {formula.source: formula for formula in bag.formulas}
-    return Bag(tuple(dict.fromkeys(bag.words)), tuple(formulas.values()))
+    return Bag(tuple(words), tuple(formulas.values()))
 
 
 def weighted_terms(
@@ -130,10 +135,14 @@ def prune_query(
         for term, documents in of_field.items():
             of_kind[term] += weights[term] * idf(documents, searcher.count)
 
-    asked = "question_text" if "question_text" in query else "contents"
+    asked = "contents"
+    if "question_text" in query:
+        asked = "question_text"
     limit = max(settings.max_df * searcher.count, _FEW)
-    common = {term for term, documents in counts.get(asked, {}).items() if documents > limit}
-    common -= named
+    common = set()
+    for term, documents in counts.get(asked, {}).items():
+        if documents > limit and term not in named:
+            common.add(term)
 
     kept: dict[FieldKind, set[str]] = {}
     for name, of_kind in gains.items():
@@ -164,10 +173,11 @@ def weight_by_tf_idf(query: Query, searcher: Searcher, k1: float) -> Query:
     weighed = {}
     for field, counts in searcher.document_counts(query).items():
         weights = query[field]
-        weighed[field] = {
-            term: weights[term] * k1 * log2(every / documents + 1) / idf(documents, every)
-            for term, documents in counts.items()
-        }
+        of_field = {}
+        for term, documents in counts.items():
+            other_idf = log2(every / documents + 1)
+            of_field[term] = weights[term] * k1 * other_idf / idf(documents, every)
+        weighed[field] = of_field
     return weighed
 
 
@@ -194,9 +204,11 @@ def marked_topic(topic: Topic, delimiters: Delimiters) -> Topic:
         return topic
     if delimiters == "auto" and kind_of(topic.title) != "plain":
         return topic
+
     question = read_body(topic.question, delimiters)
     if question.formulas:
         return topic
+
     title, body = with_formulas(Content((topic.title,)), question)
     if body.formulas:
         topic = topic._replace(question=as_body(body))
@@ -213,10 +225,13 @@ def advice(query: str, formula_wanted: bool = False, delimiters: Delimiters = "m
         return f"a dollar is left open: a formula has one on each side, as in {mark}x^2{mark}"
     if not mark or read_title(query, delimiters).formulas:
         return ""
+
     (content,) = with_formulas(Content((query,)))
     if content.formulas and (content.prose or not formula_wanted):
         listed = ", ".join(formula.latex.strip() for formula in content.formulas)
         return f"no formula stands between dollars; formulas: {listed}"
-    if formula_wanted and not content.formulas and len(_WORD.findall(query)) > 2:
+
+    words = _WORD.findall(query)
+    if formula_wanted and not content.formulas and len(words) > 2:
         return "this reads like prose, and formulas are searched for; for words take task1"
     return ""

@@ -42,6 +42,8 @@ def question_fields(
     title: Terms, body: Terms, tags: tuple[str, ...], analyzer: Analyzer
 ) -> dict[str, Bag]:
     """Analyse a question, or a topic, field by field."""
+    tag_words = " ".join(tags).replace("-", " ")
+    tag_terms = analyzer(Content((tag_words,)))
     return {
         "question_text": body.words,
         "question_math": body.math,
@@ -49,7 +51,7 @@ def question_fields(
         "title_text": title.words,
         "title_math": title.math,
         "title_operators": title.operators,
-        "tags": analyzer(Content((" ".join(tags).replace("-", " "),))).words,
+        "tags": tag_terms.words,
     }
 
 
@@ -122,11 +124,14 @@ def write_answer_documents(
 
     starts = table.thread_starts()
     sizes = np.diff(starts, append=len(table))
-    ends = run_ends(sizes.tolist(), _marks(table.ids[starts]), _PER_PART)
-    cuts = [0, *np.append(starts, len(table))[ends].tolist()]
+    marks = _marks(table.ids[starts])
+    ends = run_ends(sizes.tolist(), marks, _PER_PART)
+    bounds = np.append(starts, len(table))
+    cuts = [0, *bounds[ends].tolist()]
     parts = (table.part(begin, end) for begin, end in pairwise(cuts))
     counts: Counter[str] = Counter()
-    written = write_parts(partial(_documents, settings), parts, directory, workers, forms, _content)
+    documents = partial(_documents, settings)
+    written = write_parts(documents, parts, directory, workers, forms, _content)
     with progress("Analysing posts", len(table), "posts") as advance:
         for (begin, end), counted in zip(pairwise(cuts), written, strict=True):
             counts.update(counted)
@@ -148,6 +153,7 @@ def _content(posts: PostTable) -> PartContent:
     for thread in posts.threads():
         if not thread.answers:
             continue
+
         documents += len(thread.answers)
         for post in (thread.question, *thread.answers):
             if post is not None:

@@ -52,7 +52,9 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
         recipe = dict(super().recipe)
         if self.settings.bag:
             recipe["bag"] = True
-        if tokenizer := self.settings.analysis.latex.tokenizer:
+
+        tokenizer = self.settings.analysis.latex.tokenizer
+        if tokenizer:
             recipe["tokenizer version"] = tokenizer_version(tokenizer)
         return recipe
 
@@ -76,7 +78,8 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
             documents = answer_documents([thread], self.settings, Counter())
             for answer, document in zip(thread.answers, documents, strict=True):
                 text = read_body(answer.body, self.delimiters).text
-                yield text, document._replace(own={**document.own, **document.shared}, shared={})
+                fields = {**document.own, **document.shared}
+                yield text, document._replace(own=fields, shared={})
 
     def placed(self, topic: Topic) -> Topic:
         """Return a topic with the thread it was made from, if its id is D.ID."""
@@ -93,7 +96,8 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
             f"{rows:,} posts read, {questions:,} questions, {answers:,} answers; "
             f"{documents:,} answers indexed, {answers - documents:,} lost"
         )
-        if notes := listed(left):
+        notes = listed(left)
+        if notes:
             said += f" ({notes})"
         return said
 
@@ -105,7 +109,8 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
 
     def found(self, hit: Hit, collection: Collection) -> Found:
         """Return an answer and its question."""
-        return self.found_post(collection.post(hit.doc_id), collection)
+        post = collection.post(hit.doc_id)
+        return self.found_post(post, collection)
 
 
 def thread_of(topic_id: str) -> str:
@@ -121,9 +126,9 @@ class AnswerRanker(FieldRanker):
 
     def __init__(self, index: OpenIndex, settings: Task1Settings) -> None:
         self._posts = index.collection.posts
-        rerankers: dict[str, Reranker] = {
-            variant: Reranker(self._posts, rerank) for variant, rerank in settings.rerank.items()
-        }
+        rerankers: dict[str, Reranker] = {}
+        for variant, rerank in settings.rerank.items():
+            rerankers[variant] = Reranker(self._posts, rerank)
         super().__init__(index, settings, rerankers)
 
     def _allowed(self, topic: Topic, hits: list[Hit]) -> list[Hit]:

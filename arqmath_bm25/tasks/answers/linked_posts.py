@@ -33,11 +33,15 @@ class LinkedPosts(Ranker):
         """
         year = year_of(topic.topic_id for topic in topics)
         file = self._layout.topic_formulas(year)
-        rows = read_topic_formulas(file)
-        question = {
-            row["topic_id"]: row["thread_id"] for row in rows if ID.fullmatch(row["thread_id"])
-        }
-        ranked = [self._answers(question.get(topic.topic_id, "0"))[:depth] for topic in topics]
+        question = {}
+        for row in read_topic_formulas(file):
+            if ID.fullmatch(row["thread_id"]):
+                question[row["topic_id"]] = row["thread_id"]
+
+        ranked = []
+        for topic in topics:
+            answers = self._answers(question.get(topic.topic_id, "0"))
+            ranked.append(answers[:depth])
         if not any(ranked):
             raise InputError(
                 f"{self._layout.data}: no question is linked with a topic of {year}; the labs hid "
@@ -50,10 +54,13 @@ class LinkedPosts(Ranker):
         return [[Part("votes", hit.score)] for hit in hits]
 
     def _answers(self, question: str) -> list[Hit]:
-        threads = (self._posts.thread(linked) for linked in self._links.of(int(question)))
-        hits = [
-            Hit(answer.post_id, float(answer.score or 0))
-            for thread in threads
-            for answer in (thread.answers if thread else ())
-        ]
+        hits = []
+        for linked in self._links.of(int(question)):
+            thread = self._posts.thread(linked)
+            if thread is None:
+                continue
+            for answer in thread.answers:
+                votes = float(answer.score or 0)
+                hits.append(Hit(answer.post_id, votes))
+
         return sorted(hits, key=lambda hit: (hit.score, hit.doc_id), reverse=True)

@@ -33,11 +33,13 @@ class Reranker:
         """Rerank the first `depth` hits of a topic; the others follow unchanged."""
         first = hits[: self.depth]
         rest = hits[self.depth :]
-        scores = np.array([hit.score for hit in first], float) + self.gains(first)
-        scores = scores.astype(np.float32)
+        before = np.array([hit.score for hit in first], float)
+        scores = (before + self.gains(first)).astype(np.float32)
         ids = np.array([hit.doc_id for hit in first])
         order = np.lexsort((ids, scores))[::-1]
-        return [Hit(str(ids[place]), float(scores[place])) for place in order] + list(rest)
+
+        reranked = [Hit(str(ids[place]), float(scores[place])) for place in order]
+        return reranked + list(rest)
 
     def gains(self, hits: Sequence[Hit]) -> NDArray[np.float64]:
         """Return what threads add to the scores of hits, which are the first `depth` of a topic."""

@@ -61,12 +61,13 @@ def write_formula_documents(
 
     groups = Groups()
     counts = Counter(documents=0)
+    documents = partial(_documents, settings)
     size = sum(file.stat().st_size for file in formula_files(formulas))
     with progress("Analysing formulas", size, "B") as advance:
-        documents = partial(_documents, settings)
         parts = _distinct(formulas, groups, advance)
         for counted in write_parts(documents, parts, directory, workers, forms):
             counts.update(counted)
+
     settle(counts, "formulas")
     groups.save(instances)
     return {**groups.counts, **counts}
@@ -83,6 +84,7 @@ def _distinct(
             while len(batch) >= _PER_PART:
                 yield batch[:_PER_PART]
                 batch = batch[_PER_PART:]
+
         advance(file.stat().st_size)
     yield batch
 
@@ -132,23 +134,32 @@ class InstanceTable:
         answers before questions before titles, then by id.
         """
         visual = np.int32(visual_id)  # of another type, the whole column would be copied
-        begin = int(np.searchsorted(self._table[0], visual))
-        chosen, score = begin, 0.0
+        visual_ids = self._table[0]
+        begin = int(np.searchsorted(visual_ids, visual))
+        chosen = begin
+        score = 0.0
         if len(threads):
-            end = int(np.searchsorted(self._table[0], visual, side="right"))
+            end = int(np.searchsorted(visual_ids, visual, side="right"))
             its_threads = self._table[3, begin:end]
-            rows = np.minimum(np.searchsorted(threads, its_threads), len(threads) - 1)
+            rows = np.searchsorted(threads, its_threads)
+            rows = np.minimum(rows, len(threads) - 1)
             scored = np.where(threads[rows] == its_threads, scores[rows], 0.0)
             place = int(scored.argmax())
-            chosen, score = chosen + place, float(scored[place])
+            chosen = begin + place
+            score = float(scored[place])
+
         formula, post, thread, kind = self._table[1:, chosen].tolist()
-        return Instance(str(formula), str(post), str(thread), TYPES[kind]), score
+        instance = Instance(str(formula), str(post), str(thread), TYPES[kind])
+        return instance, score
 
     def find(self, formula_id: int) -> tuple[str, str] | None:
         """Return the visual id and the post of an instance, None if there is none."""
-        for visual, _, post, *_ in self._table.T[self._table[1] == formula_id].tolist():
-            return str(visual), str(post)
-        return None
+        visual_ids, formula_ids, posts, *_ = self._table
+        (rows,) = np.nonzero(formula_ids == formula_id)
+        if not len(rows):
+            return None
+        row = rows[0]
+        return str(visual_ids[row]), str(posts[row])
 
 
 class Groups:
@@ -156,7 +167,9 @@ class Groups:
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter(rows=0, instances=0)
-        self._formulas, self._visual, self._unnumbered = _IdSet(), _IdSet(), Numbering()
+        self._formulas = _IdSet()
+        self._visual = _IdSet()
+        self._unnumbered = Numbering()
         self._columns = [array("i") for _ in range(5)]  # these grow without a second copy
 
     def add(self, block: FormulaBlock) -> list[tuple[str, str]]:
@@ -164,6 +177,7 @@ class Groups:
         self.counts["rows"] += len(block)
         rows, *columns = self._instances(block)
         self.counts["instances"] += len(rows)
+
         visual = _ids(block, "visual_id")[rows]
         without = visual == 0
         formulas = block.texts("formula")
@@ -175,37 +189,41 @@ class Groups:
             hashes = np.frombuffer(b"".join(hashed), np.uint64)
             numbers, first[without] = self._unnumbered.add(hashes)
             visual[without] = -1 - numbers
+
         for column, values in zip(self._columns, (visual, *columns), strict=True):
             column.frombytes(values.astype(np.int32).tobytes())
+
         ids = map(str, visual[first].tolist())
-        return [
-            (visual_id, formulas[row])
-            for visual_id, row in zip(ids, rows[first].tolist(), strict=True)
-        ]
+        texts = [formulas[row] for row in rows[first].tolist()]
+        return list(zip(ids, texts, strict=True))
 
     def _instances(self, block: FormulaBlock) -> list[NDArray[np.int64]]:
         """Select the rows that a run may return, with their formula, post, thread and type."""
         kinds = block.codes("type", (*TYPES, "comment"))
-        columns = [_ids(block, name) for name in ("id", "post_id", "thread_id")]
-        columns.append(kinds.astype(np.int64))
-        rows = np.arange(len(block))
+        ids = [_ids(block, name) for name in ("id", "post_id", "thread_id")]
+        columns = [*ids, kinds.astype(np.int64)]
         reasons = (
             ("formulas of comments", kinds == len(TYPES)),
             ("rows of other types", kinds < 0),
             ("formulas not found in the posts (issue d)", block.codes("issue", DELETED) >= 0),
             ("blank formulas", block.blank("formula")),
-            ("rows with an id that is no number", np.minimum.reduce(columns[:3]) == 0),
+            ("rows with an id that is no number", np.minimum.reduce(ids) == 0),
         )
+        rows = np.arange(len(block))
         for reason, left_out in reasons:
-            rows = self._keep(reason, rows, ~left_out[rows])
-        new = self._formulas.add(columns[0][rows])
+            kept = ~left_out[rows]
+            rows = self._keep(reason, rows, kept)
+
+        formula_ids = columns[0][rows]
+        new = self._formulas.add(formula_ids)
         rows = self._keep("rows with a formula id seen before", rows, new)
         return [rows, *(column[rows] for column in columns)]
 
     def _keep(
         self, reason: str, rows: NDArray[np.int64], kept: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        if left_out := len(rows) - int(np.count_nonzero(kept)):
+        left_out = len(rows) - int(np.count_nonzero(kept))
+        if left_out:
             self.counts[reason] += left_out
         return rows[kept]
 
@@ -239,7 +257,8 @@ class _IdSet:
         bits = np.left_shift(1, numbers & 7).astype(np.uint8)
         new: NDArray[np.bool_] = self._bits[places] & bits == 0
         candidates = np.flatnonzero(new)
-        first = candidates[np.unique(numbers[candidates], return_index=True)[1]]
+        _, first_of_each = np.unique(numbers[candidates], return_index=True)
+        first = candidates[first_of_each]
         new[candidates] = False
         new[first] = True
         np.bitwise_or.at(self._bits, places[first], bits[first])
@@ -247,4 +266,5 @@ class _IdSet:
 
 
 def _hash(formula: str) -> bytes:
-    return hashlib.blake2b("".join(formula.split()).encode(), digest_size=8).digest()
+    without_spaces = "".join(formula.split())
+    return hashlib.blake2b(without_spaces.encode(), digest_size=8).digest()

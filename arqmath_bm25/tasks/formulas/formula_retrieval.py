@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import repeat
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple
 
@@ -59,8 +60,9 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
 
     def needed(self, collection: Collection) -> list[IndexedTask[Any]]:
         """Return Task 1 where a variant looks at the posts."""
-        contextual = self._contextual and collection.has_answers
-        return [configured("task1").index_task] if contextual else []
+        if self._contextual and collection.has_answers:
+            return [configured("task1").index_task]
+        return []
 
     @property
     def _contextual(self) -> list[str]:
@@ -70,7 +72,8 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
         self, collection: Collection, place: Path, workers: Workers, forms: PartForms
     ) -> dict[str, int]:
         """Write a document for every visually distinct formula, and the table of instances."""
-        formulas = source = collection.layout.formula_source(self.settings.analysis.source)
+        formulas = collection.layout.formula_source(self.settings.analysis.source)
+        source = formulas
         if formulas.suffix == ".xml":
             source = place / "formulas.tsv"
             tell(
@@ -79,8 +82,14 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
             )
             with status("Reading formulas of posts"):
                 write_post_formulas(collection.site, source, workers, self.delimiters)
+
         counts = write_formula_documents(
-            source, self.settings, place / DOCUMENTS, place / _INSTANCES, workers, forms
+            formulas=source,
+            settings=self.settings,
+            directory=place / DOCUMENTS,
+            instances=place / _INSTANCES,
+            workers=workers,
+            forms=forms,
         )
         if source != formulas:
             source.unlink()
@@ -99,14 +108,15 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
         documents = left.pop("documents")
         indexed = ("instances without a visual id", "formulas without a symbol")
         notes = listed({kind: left.pop(kind, 0) for kind in indexed})
+        left_out = listed(left)
+        lost = rows - instances - sum(left.values())
 
         said = f"{rows:,} formulas read, {instances:,} indexed as {documents:,} visually distinct"
         said += " ones"
         if notes:
             said += f" ({notes})"
-        if left_out := listed(left):
+        if left_out:
             said += f"; left out: {left_out}"
-        lost = rows - instances - sum(left.values())
         return f"{said}; {lost:,} lost"
 
     def read(self, collection: Collection, folder: str, path: Path) -> TopicFile:
@@ -124,9 +134,14 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
         """Return free text as a topic: its formulas, and its words if there are any."""
         title = self.marked(Topic("", text)).title
         content = read_title(title, self.delimiters)
+        if not content.formulas:
+            return Topic("", "", formulas=(text,))
+
+        words = ""
+        if content.prose.strip():
+            words = title
         formulas = tuple(formula.latex for formula in content.formulas)
-        words = title if formulas and content.prose.strip() else ""
-        return Topic("", words, formulas=formulas or (text,))
+        return Topic("", words, formulas=formulas)
 
     def runnable(self, collection: Collection) -> tuple[list[str], str]:
         """Return all variants; without answers, those without context."""
@@ -152,9 +167,15 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
 
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return an instance of a formula by its id."""
+        if not docno.isascii() or not docno.isdecimal():
+            return None
+
         table = InstanceTable(index.directory / _INSTANCES)
-        instance = table.find(int(docno)) if docno.isascii() and docno.isdecimal() else None
-        return Hit(docno, 0, post_id=instance[1], visual_id=instance[0]) if instance else None
+        instance = table.find(int(docno))
+        if instance is None:
+            return None
+        visual_id, post_id = instance
+        return Hit(docno, 0, post_id=post_id, visual_id=visual_id)
 
 
 class Context(NamedTuple):
@@ -164,24 +185,32 @@ class Context(NamedTuple):
     scores: NDArray[np.float64]
 
 
+_NO_CONTEXT: Final = Context(np.empty(0, np.int32), np.empty(0))
+
+
 def thread_context(posts: PostTable, *rankings: list[Hit]) -> Context:
     """Add up what each ranking gives to a thread, its best score as a share of the best of all.
 
     The sum, too, becomes a share of the best thread's.
     """
-    shares, of_threads = [np.empty(0)], [np.empty(0, np.int64)]
-    for hits in filter(None, rankings):
+    shares = []
+    of_threads = []
+    for hits in rankings:
+        if not hits:
+            continue
         threads = posts.threads_of([hit.doc_id for hit in hits])
+        scores = np.array([hit.score for hit in hits])
+
         # Hits are sorted by score, so that the first of a thread is its best.
         distinct, first = np.unique(threads, return_index=True)
         of_threads.append(distinct)
-        shares.append(np.array([hit.score for hit in hits])[first] / hits[0].score)
+        shares.append(scores[first] / hits[0].score)
+
+    if not shares:
+        return _NO_CONTEXT
     distinct, places = np.unique(np.concatenate(of_threads), return_inverse=True)
     total = np.bincount(places, np.concatenate(shares), len(distinct))
-    return Context(distinct.astype(np.int32), total / (total.max() if len(total) else 1))
-
-
-_NO_CONTEXT: Final = Context(np.empty(0, np.int32), np.empty(0))
+    return Context(distinct.astype(np.int32), total / total.max())
 
 
 class FormulaRanker(Ranker):
@@ -205,35 +234,46 @@ class FormulaRanker(Ranker):
         """Yield the `depth` best formulas of every topic."""
         weights = self._settings.variants[variant]  # type: ignore[index]  # it is one of them
         queries = [self.query(topic, weights.fields) for topic in topics]
-        contexts: Iterator[Context] = (_NO_CONTEXT for _ in topics)
-        searched = depth
         if weights.context:
-            contexts, searched = self.contexts(topics, threads), max(depth, MAX_DEPTH)
+            contexts = self.contexts(topics, threads)
+            searched = max(depth, MAX_DEPTH)
+        else:
+            contexts = repeat(_NO_CONTEXT, len(topics))
+            searched = depth
+
         rankings = self._searcher.search_many(queries, searched, threads)
         for hits, context in zip(rankings, contexts, strict=True):
-            yield self.choose(hits, context, weights.context)[:depth]
+            chosen = self.choose(hits, context, weights.context)
+            yield chosen[:depth]
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
         """Return the shares of fields in the scores of hits and, if it counts, of their context."""
         weights = self._settings.variants[variant]  # type: ignore[index]  # it is one of them
         query = self.query(topic, weights.fields)
-        fields = self._searcher.explain(query, [hit.visual_id for hit in hits])
+        visual_ids = [hit.visual_id for hit in hits]
+        fields = self._searcher.explain(query, visual_ids)
         if not weights.context or not hits:
-            return list(map(field_parts, fields))
+            return [field_parts(of_hit) for of_hit in fields]
+
         ((best,),) = self._searcher.search_many([query], 1, 1)
         (context,) = self.contexts([topic], 1)
-        texts = [self._instances.best(hit.visual_id, *context)[1] for hit in hits]
-        return [
-            [*field_parts(of_hit, best.score), Part("context", weights.context * text)]
-            for of_hit, text in zip(fields, texts, strict=True)
-        ]
+        explained = []
+        for visual_id, of_hit in zip(visual_ids, fields, strict=True):
+            _, share = self._instances.best(visual_id, *context)
+            parts = field_parts(of_hit, best.score)
+            parts.append(Part("context", weights.context * share))
+            explained.append(parts)
+
+        return explained
 
     def query(self, topic: Topic, weights: Mapping[FormulaField, float]) -> dict[str, Any]:
         """Return field → term → weight; a term that occurs twice weighs twice as much."""
         analysed = [self._analyzer.latex(formula) for formula in topic.formulas]
         query: dict[str, dict[str, float]] = {}
         for field, weight in weights.items():
-            terms = Counter(term for fields in analysed for term in fields.get(field, ()))
+            terms: Counter[str] = Counter()
+            for fields in analysed:
+                terms.update(fields.get(field, ()))
             query[field] = {term: weight * n for term, n in terms.items()}
         return query
 
@@ -244,7 +284,8 @@ class FormulaRanker(Ranker):
         body. Without any title or question among the topics, all contexts are empty.
         """
         if not any(topic.title or topic.question for topic in topics):
-            return (_NO_CONTEXT for _ in topics)
+            return repeat(_NO_CONTEXT, len(topics))
+
         titles = [topic._replace(question="") for topic in topics]
         by_words = self._answers.rank(titles, "text", MAX_DEPTH, threads)
         by_operators = self._answers.rank(topics, "math", MAX_DEPTH, threads)
@@ -255,9 +296,9 @@ class FormulaRanker(Ranker):
         """Choose one instance of each formula; with a context, rerank the formulas."""
         chosen = []
         for hit in hits:
-            instance, text = self._instances.best(hit.doc_id, *context)
+            instance, share = self._instances.best(hit.doc_id, *context)
             score = hit.score
             if weight:
-                score = score / hits[0].score + weight * text
+                score = score / hits[0].score + weight * share
             chosen.append(Hit(instance.formula_id, score, instance.post_id, hit.doc_id))
         return sorted(chosen, key=lambda hit: -hit.score)

@@ -56,16 +56,23 @@ def find_formula(
 
     None of a formula that the post has lost; the lab's formula files have a few of these.
     """
-    wanted = int(formula_id) - _FIRST
-    place = wanted % _PER_POST if wanted >= 0 else -1
+    place = -1
+    own_number = int(formula_id) - _FIRST
+    if own_number >= 0:
+        place = own_number % _PER_POST
+
     seen = 0
     for content in contents:
         pieces = content.pieces
         for number, piece in enumerate(pieces):
-            if isinstance(piece, Formula):
-                if piece.formula_id == formula_id or (seen == place and not piece.formula_id):
-                    return Content(pieces[:number]), piece, Content(pieces[number + 1 :])
-                seen += 1
+            if not isinstance(piece, Formula):
+                continue
+            if piece.formula_id == formula_id or (seen == place and not piece.formula_id):
+                before = Content(pieces[:number])
+                after = Content(pieces[number + 1 :])
+                return before, piece, after
+            seen += 1
+
     return None
 
 
@@ -75,17 +82,25 @@ def _formulas(
     formulas = []
     posts, row = part  # the number of the first one
     for thread in posts.threads():
-        for post in (*([thread.question] if thread.question else ()), *thread.answers):
-            thread_id = post.post_id if post.post_type == QUESTION else post.parent_id
+        of_thread = list(thread.answers)
+        if thread.question:
+            of_thread.insert(0, thread.question)
+
+        for post in of_thread:
+            if post.post_type == QUESTION:
+                kind = "question"
+                thread_id = post.post_id
+            else:
+                kind = "answer"
+                thread_id = post.parent_id or post.post_id
             title, body = map(expand_macros, contents(post, delimiters))
-            kind = "question" if post.post_type == QUESTION else "answer"
             typed = [("title", formula) for formula in title.formulas]
             typed += [(kind, formula) for formula in body.formulas]
+
             first = _FIRST + _PER_POST * row
             for number, (where, formula) in enumerate(typed[:_PER_POST], first):
                 formula_id = formula.formula_id or str(number)
-                formulas.append(
-                    (formula_id, post.post_id, thread_id or post.post_id, where, formula.latex)
-                )
+                formulas.append((formula_id, post.post_id, thread_id, where, formula.latex))
             row += 1
+
     return formulas
