@@ -67,7 +67,7 @@ def pool(
         rows = {
             path: write_batch(
                 outputs, path, batch, asked, collection, latex,
-                comments=comments, threads=thread_pages,
+                comments=comments, threads=thread_pages, by_user=path == output,
             )
             for path, batch in batches.items()
         }  # fmt: skip
@@ -130,7 +130,10 @@ def judge(
     if serve is not None:
         if results:
             raise InputError(f"--serve {serve} judges one batch; leave out {results[0]}")
-        _serve(serve, output or serve.with_suffix(".results.csv"), port)
+        labels = serve.with_suffix(".results.csv")
+        if output is not None:  # the target of a link that the user names, and no other link
+            labels = output.resolve() if output.is_symlink() else output
+        _serve(serve, labels, port)
         return
 
     if not results or output is None:

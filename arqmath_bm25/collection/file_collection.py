@@ -29,7 +29,7 @@ from arqmath_bm25.collection.source_files import READERS, FilePart, included_fil
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import open_bytes, read_text
 from arqmath_bm25.core.system import needed_by
-from arqmath_bm25.core.writing import complete
+from arqmath_bm25.core.writing import complete, written_json
 from arqmath_bm25.version import __version__
 
 _MADE_OF: Final = "made_of.json"
@@ -115,11 +115,7 @@ def _directory(data: Path, parent: Path) -> Path:
 
 
 def _made_of(directory: Path) -> dict[str, Any]:
-    try:
-        made_of = json.loads((directory / _MADE_OF).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-
+    made_of = written_json(directory / _MADE_OF)
     if not isinstance(made_of, dict):
         return {}
     return made_of

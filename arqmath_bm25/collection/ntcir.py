@@ -23,7 +23,7 @@ from arqmath_bm25.analysis.mathml import element_latex
 from arqmath_bm25.collection.own_documents import QRELS, QUERIES, write_corpus
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import read_text
-from arqmath_bm25.core.writing import complete
+from arqmath_bm25.core.writing import complete, written_json
 from arqmath_bm25.version import __version__
 
 _MADE_OF: Final = "made_of.json"
@@ -64,7 +64,7 @@ def written_formulas(data: Path, parent: Path) -> Path:
 
     directory = parent / (_ID_BREAK.sub("-", data.resolve().name) or "ntcir")
     made_of = {"version": __version__, "state": _state(data, topics)}
-    if _made_of(directory) == made_of:
+    if written_json(directory / _MADE_OF) == made_of:
         return directory
 
     write_corpus(_formulas(data), directory, data)
@@ -117,13 +117,6 @@ def _state(data: Path, topics: Path) -> str:
         name_bytes = name.encode("utf-8", "surrogateescape")
         digest.update(b"%b %d %d\n" % (name_bytes, status.st_size, status.st_mtime_ns))
     return digest.hexdigest()
-
-
-def _made_of(directory: Path) -> object:
-    try:
-        return json.loads((directory / _MADE_OF).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
 
 
 def _formulas(data: Path) -> Iterator[dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Final
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.system import exchange
-from arqmath_bm25.core.writing import alone, lock_path, naming_errors, refuse_link
+from arqmath_bm25.core.writing import alone, is_planted, lock_path, naming_errors, refuse_link
 
 DOCUMENTS: Final = "documents"  # of a directory that is being built: the next build can use them
 
@@ -112,7 +112,7 @@ def _prepare(directory: Path, resumes: bool) -> None:
     place = under_construction(directory)
     documents = place / DOCUMENTS
     delete(_removed(directory))
-    if not resumes or any(path.is_symlink() for path in (documents, *documents.rglob("*"))):
+    if not resumes or any(map(is_planted, (documents, *documents.rglob("*")))):
         _remove(place, directory)
 
     place.mkdir(exist_ok=True)

@@ -105,10 +105,10 @@ def complete(
     """Yield a file to write, of bytes without `encoding`; it becomes `path` if no error is raised.
 
     Content for a name that ends in .gz is compressed. `manifest` becomes PATH.manifest.json, with
-    the digest of the file; `read_manifest` sees both change in one step. With `by_user`, for a path
-    that the user named, the target of a link is replaced, and a device or a pipe is written to;
-    without, each of these is replaced itself. Raises InputError if nothing can be written, or while
-    another process writes the same file.
+    the digest of the file. With `by_user`, for a path that the user named, the target of a link is
+    replaced, and a device or a pipe is written to; without, a link is replaced itself, and a device
+    or a pipe is refused. Raises InputError if nothing can be written, or while another process
+    writes the same file.
     """
     with together() as outputs:
         yield outputs.open(path, encoding, manifest, by_user=by_user)
@@ -138,7 +138,8 @@ def together() -> Iterator[Outputs]:
     except OSError as error:
         if not outputs.files:
             raise
-        cannot_write(outputs.files[-1].path, error)
+        asked = [output for output in outputs.files if output.describes is None]
+        cannot_write(asked[-1].path, error)
 
 
 class Outputs:
@@ -158,22 +159,24 @@ class Outputs:
     ) -> IO[Any]:
         """Return a file to write, as `complete` does."""
         if by_user and _is_stream(path):
-            output = _Output(path, None, manifest)
             descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-            self.locks.callback(os.close, descriptor)
-        else:
-            target = path.resolve() if by_user and path.is_symlink() else path
-            partial = target.with_name(f".{target.name}.partial")
-            output = _Output(target, partial, manifest)
-            with naming_errors(target):
-                self.locks.enter_context(alone(target))
-                refuse_planted(partial)
-                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-                descriptor = os.open(partial, flags, 0o666)
-            self.locks.callback(os.close, descriptor)
+            output = self._add(_Output(path, None, descriptor))
+            return output.begin(encoding)
 
+        target = path.resolve() if by_user and path.is_symlink() else path
+        with naming_errors(target):
+            self.locks.enter_context(alone(target))
+            output = self._add(_beside(target))
+            if manifest is not None:
+                # Not by `manifest_path`: a link that is about to be replaced leads somewhere else.
+                manifest_of_target = target.with_name(f"{target.name}{_MANIFEST}")
+                self._add(_beside(manifest_of_target, (_partial(target), manifest)))
+        return output.begin(encoding)
+
+    def _add(self, output: _Output) -> _Output:
+        self.locks.callback(os.close, output.descriptor)
         self.files.append(output)
-        return output.begin(descriptor, encoding)
+        return output
 
 
 @contextmanager
@@ -192,22 +195,40 @@ def _is_stream(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
+def _partial(target: Path) -> Path:
+    """Return the name of a file while it is written."""
+    return target.with_name(f".{target.name}.partial")
+
+
+def _beside(target: Path, describes: tuple[Path, Mapping[str, Any]] | None = None) -> _Output:
+    """Open a file beside a name that this program chose, or that is free; it gets that name."""
+    if _is_stream(target) and not target.is_symlink():
+        raise InputError(f"{target}: this is a pipe or a device; move it away and try again")
+    partial = _partial(target)
+    refuse_planted(partial)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    return _Output(target, partial, os.open(partial, flags, 0o666), describes)
+
+
 class _Output:
     """A file on its way to its name."""
 
     def __init__(
-        self, path: Path, partial: Path | None, manifest: Mapping[str, Any] | None
+        self,
+        path: Path,
+        partial: Path | None,
+        descriptor: int,
+        describes: tuple[Path, Mapping[str, Any]] | None = None,
     ) -> None:
         self.path = path
         self.partial = partial  # None for a stream, which gets its content at once
-        self.manifest = manifest
+        self.descriptor = descriptor
+        self.describes = describes  # a finished file and its manifest, which is the content
         self._opened = ExitStack()
-        self._descriptor = -1
 
-    def begin(self, descriptor: int, encoding: str | None) -> IO[Any]:
-        """Return the file that is written to `descriptor`."""
-        self._descriptor = descriptor
-        file: Any = self._opened.enter_context(open(descriptor, "wb", closefd=False))  # noqa: SIM115
+    def begin(self, encoding: str | None) -> IO[Any]:
+        """Return the file that is written."""
+        file: Any = self._opened.enter_context(open(self.descriptor, "wb", closefd=False))  # noqa: SIM115
         if self.path.suffix == ".gz":  # without a time, so that the bytes are always the same
             file = gzip.GzipFile("", "wb", fileobj=file, mtime=0)
             self._opened.enter_context(file)
@@ -218,14 +239,19 @@ class _Output:
 
     def finish(self) -> None:
         """Bring the content to the disk."""
+        if self.describes is not None:
+            finished, manifest = self.describes
+            (digest,) = digests([finished])
+            content = {**manifest, "sha256": digest}
+            self.begin("utf-8").write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
         self._opened.close()
         if self.partial is not None:
-            _sync(self._descriptor)
+            _sync(self.descriptor)
 
     def publish(self) -> None:
-        """Give the file its name, and make its manifest."""
+        """Give the file its name."""
         if self.partial is not None:
-            _rename(self.partial, self.path, self.manifest)
+            self.partial.replace(self.path)
             _sync_directory(self.path.parent)
 
     def discard(self) -> None:
@@ -253,63 +279,37 @@ def _sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-def _rename(partial: Path, path: Path, manifest: Mapping[str, Any] | None) -> None:
-    """Give a file its name, and its manifest after it: `read_manifest` finds the one that fits."""
-    if manifest is None:
-        partial.replace(path)
-        return
-
-    # Not by `manifest_path`: a link that is about to be replaced leads somewhere else.
-    beside = path.with_name(f"{path.name}{_MANIFEST}")
-    coming = path.with_name(f".{beside.name}.coming")
-    (digest,) = digests([partial])
-    text = json.dumps({**manifest, "sha256": digest}, indent=2, ensure_ascii=False) + "\n"
-    try:
-        coming.unlink(missing_ok=True)
-        with coming.open("x", encoding="utf-8") as file:  # never through a link
-            file.write(text)
-        partial.replace(path)
-        coming.replace(beside)
-    finally:
-        if partial.exists():  # it has no other name yet
-            coming.unlink(missing_ok=True)
-
-
 def manifest_path(path: Path) -> Path:
     """Return the path of a file's manifest, which is next to the target if the file is a link."""
     path = path.resolve() if path.is_symlink() else path
     return path.with_name(f"{path.name}{_MANIFEST}")
 
 
-def _coming_manifest(path: Path) -> Path:
-    return path.with_name(f".{manifest_path(path).name}.coming")
-
-
 def read_manifest(path: Path) -> dict[str, Any]:
     """Return the manifest of a file; an empty one if it is missing or is not a manifest.
 
-    A writer that was killed between the two renames left the manifest under its temporary name.
-    Before 0.4 the manifests of X.tsv and X.trec had one name, X.manifest.json.
+    A writer that was killed between the two renames left the older manifest, which does not have
+    the digest of the file (`is_as_written`).
     """
-    before = path.with_suffix(".manifest.json")
-    for place in (_coming_manifest(path), manifest_path(path), before):
-        with suppress(OSError, ValueError, RecursionError):
-            manifest = json.loads(place.read_bytes())
-            named = place == manifest_path(path)
-            if isinstance(manifest, dict) and (named or _is_of(manifest, path)):
-                return manifest
-    return {}
+    manifest = written_json(manifest_path(path))
+    if not isinstance(manifest, dict):
+        return {}
+    return manifest
+
+
+def written_json(path: Path) -> Any:
+    """Return the content of a file that this program wrote; None if it is gone or damaged."""
+    with suppress(OSError, ValueError, RecursionError):
+        if path.is_file():  # a pipe would be waited for
+            return json.loads(path.read_bytes())
+    return None
 
 
 def is_as_written(path: Path) -> bool:
     """Return whether a file is unchanged since its manifest was written."""
     with suppress(OSError):
-        return _is_of(read_manifest(path), path)
+        return path.is_file() and [read_manifest(path).get("sha256")] == digests([path])
     return False
-
-
-def _is_of(manifest: Mapping[str, Any], path: Path) -> bool:
-    return [manifest.get("sha256")] == digests([path])
 
 
 @contextmanager
@@ -321,7 +321,6 @@ def alone(path: Path, lock_file: Path | None = None) -> Iterator[None]:
     """
     lock_file = lock_file or lock_path(path)
     lock_file.parent.mkdir(parents=True, exist_ok=True)
-    refuse_planted(lock_file)
 
     def busy() -> str:
         writer = "another process"
@@ -351,7 +350,7 @@ def locked(path: Path, busy: Callable[[], str]) -> Iterator[int]:
     one is at work there.
     """
     while True:
-        refuse_link(path)
+        refuse_planted(path)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(path, flags, 0o666)
         try:
@@ -385,16 +384,21 @@ def refuse_link(path: Path) -> None:
         )
 
 
-def refuse_planted(path: Path) -> None:
-    """Raise InputError if a temporary name is a link, a pipe, or a second name of some file."""
-    refuse_link(path)
+def is_planted(path: Path) -> bool:
+    """Return whether a name is a link, a pipe, a device or a second name of some file."""
     status = _status(path)
     if status is None or stat.S_ISDIR(status.st_mode):
-        return
-    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+        return False
+    return not stat.S_ISREG(status.st_mode) or status.st_nlink > 1
+
+
+def refuse_planted(path: Path) -> None:
+    """Raise InputError if a temporary name of this program was planted."""
+    refuse_link(path)
+    if is_planted(path):
         raise InputError(
-            f"{path}: this is a file of somebody else's, where only this program writes; remove it "
-            "and try again"
+            f"{path}: this is a file of somebody else's, where only this program writes; move it "
+            "away and try again"
         )
 
 

@@ -347,12 +347,3 @@ def test_files_that_differ_in_their_suffix_have_manifests_of_their_own(tmp_path:
     assert [read_manifest(tmp_path / name)["of"] for name in ("run.tsv", "run.trec")] == [
         "run.tsv", "run.trec",
     ]  # fmt: skip
-
-
-def test_a_manifest_of_the_old_name_is_read_if_it_is_of_that_file(tmp_path: Path) -> None:
-    for name in ("run.tsv", "run.trec"):
-        with complete(tmp_path / name, manifest={"of": name}) as file:
-            file.write(name)
-        (tmp_path / f"{name}.manifest.json").replace(tmp_path / "run.manifest.json")
-    assert read_manifest(tmp_path / "run.trec")["of"] == "run.trec"
-    assert read_manifest(tmp_path / "run.tsv") == {}

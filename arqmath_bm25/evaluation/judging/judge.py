@@ -300,7 +300,7 @@ def write_disagreements(path: Path, annotations: Annotations) -> int:
     A row has the hit, the empty column `label`, and for each assessor the label and the comment.
     Raises InputError if the file exists and has labels, or other columns.
     """
-    if path.exists() and read_adjudication(path):
+    if path.is_file() and read_adjudication(path):
         raise InputError(
             f"{path}: somebody has filled in labels; name another file for the disagreements"
         )

@@ -230,6 +230,9 @@ def judging_session(batch: Path, hits: Container[HitKey], results: Path) -> Iter
     """
     busy = f"{results}: another process judges this batch; end it, or name another file with -o"
     journal = journal_path(results)
+    if results.exists() and not results.is_file():
+        raise InputError(f"{results}: this is no file; name a file of labels with -o")
+
     with ExitStack() as stack:
         try:
             journal.parent.mkdir(parents=True, exist_ok=True)

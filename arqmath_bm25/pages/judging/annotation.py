@@ -61,6 +61,7 @@ def write_batch(
     *,
     comments: bool = False,
     threads: str = "",
+    by_user: bool = False,
 ) -> int:
     """Write the batch to `path` and its template as .html; return the number of rows.
 
@@ -74,7 +75,7 @@ def write_batch(
         raise InputError(f"{path}: the batch is a CSV file; expected a name such as batch.csv")
 
     page = outputs.open(template)
-    file = outputs.open(path)
+    file = outputs.open(path, by_user=by_user)
     writer = csv.writer(file, quoting=csv.QUOTE_ALL)
     writer.writerow(COLUMNS)
 
