@@ -152,7 +152,7 @@ def _zip(method: int) -> bytes:
 
 
 _POST: Final = (
-    r'<row Id="([0-9]+)" PostTypeId="[12]"(?: ParentId="[1-9][0-9]?")? Score="3" '
+    r'<row Id="([1-9][0-9]{0,8})" PostTypeId="[12]"(?: ParentId="[1-9][0-9]?")? Score="3" '
     r'Body="&lt;p&gt;Post [^"<&]*(?:&lt;[^"<&]*)*&gt;"/>'
 )
 _LINK: Final = (
