@@ -67,7 +67,7 @@ def _judge_in_a_browser() -> None:
 
 
 def _read_formula_ids() -> None:
-    FormulaIds.of(Collection(SAMPLE, Path("indexes")))
+    FormulaIds.from_collection(Collection(SAMPLE, Path("indexes")))
 
 
 INDEX: Final = ("-q", "index", "docs", *OWN, *FLAT, "-j", "1")
