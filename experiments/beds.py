@@ -22,7 +22,7 @@ from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import complete
 from arqmath_bm25.engines.engine import Engine
-from arqmath_bm25.evaluation.comparing import Comparison, compare
+from arqmath_bm25.evaluation.comparing import SIGNIFICANT, Comparison, compare
 from arqmath_bm25.evaluation.measures import named_measures
 from arqmath_bm25.evaluation.qrels import Qrels, read_qrels
 from arqmath_bm25.evaluation.score import score
@@ -49,8 +49,8 @@ def beds(
 ) -> None:
     """Score the variants of docs on collections in the form of BEIR; write one page of them all.
 
-    A mark says that a run differs from `both` in nDCG@10: + or - for p < .05 in a paired t-test,
-    corrected by Holm over the runs of the bed.
+    A mark says that a run differs from `both` in nDCG@10: + or - for p < .05 in a paired
+    randomization test, corrected by Holm over the runs of the bed.
 
     Example: python -m experiments beds data/proofnet data/stackmathqa -o beds.md
     """
@@ -93,7 +93,8 @@ def ranked(collection: Collection, qrels: Qrels) -> dict[str, Rankings]:
         rankings = {}
         for topic, of_topic in zip(topics, hits, strict=True):
             rankings[topic.topic_id] = {hit.doc_id: hit.score for hit in of_topic}
-        runs[variant] = rankings
+        if any(rankings.values()):  # not formulas, where queries have none
+            runs[variant] = rankings
     return runs
 
 
@@ -168,6 +169,6 @@ def _test(comparison: Comparison | None) -> str:
     if comparison is None:
         return ""
     sign = ""
-    if comparison.t_test_holm < 0.05:
+    if comparison.randomization_holm < SIGNIFICANT:
         sign = " +" if comparison.difference > 0 else " -"
-    return f"{comparison.t_test_holm:.2g}{sign}"
+    return f"{comparison.randomization_holm:.2g}{sign}"

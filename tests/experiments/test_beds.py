@@ -38,3 +38,15 @@ def test_a_page_has_the_scores_of_each_bed(bed: Path, monkeypatch: pytest.Monkey
     assert "| `both` | 0.6667 | 0.6667 |  |" in table  # two of three queries are answered
     assert "| `text` | 0.6667 | 0.6667 | 1 |" in table
     assert "`math`" not in table
+
+
+def test_a_variant_that_finds_nothing_is_left_out(
+    bed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One document has a formula, and no query."""
+    monkeypatch.setattr(beds, "find_spec", lambda _: None)
+    with (bed / "corpus.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"_id": "d", "text": "the formula $x^2$"}) + "\n")
+    table = beds.bed_table(bed)
+    assert "`text`" in table
+    assert "`math`" not in table
