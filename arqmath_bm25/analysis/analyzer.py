@@ -149,6 +149,7 @@ class FormulaAnalyzer:
         items, text = read(source)
         line = Tree(arrange(items))
         bags: dict[str, Bag] = {}
+
         for field, spelling in self._spellings.items():
             words: list[str] = []
             tree = line
@@ -159,6 +160,7 @@ class FormulaAnalyzer:
                 # The position of a word does not count: `x \text{ if } y` has the term `~t~if`.
                 if text:
                     words = [f"~t~{word}" for word in self._words(text)]
+
             bags[field] = Bag(words, (FormulaTree(source, tree, spelling),))
         return bags
 

@@ -3,7 +3,7 @@ r"""Task 3 answers: plain text of at most 1,200 characters with `$…$` and `$$�
 The form is that of the ARQMath-3 guidelines. `\$` is a dollar sign. The lab warns of an odd number
 of other dollars; any dollar that belongs to no formula counts here, which takes in every odd one.
 Dollars inside LaTeX (`\text{if $x$}`) would end the formula for the lab's scripts, which pair
-dollars as they come; they are written `\(x\)`, which TeX and MathJax read alike.
+consecutive dollars; they are written `\(x\)`, which means the same to TeX and MathJax.
 
 A newline ends a paragraph, until `one_line` makes the text fit into a run file.
 """
@@ -22,7 +22,7 @@ _PIECE: Final = re.compile(
     re.DOTALL,
 )
 
-# What LaTeXML left in the collection's formulas: error marks, and tables whose cells are formulas.
+# LaTeXML left error marks in the collection's formulas, and tables whose cells are formulas.
 _ERROR_MARK: Final = re.compile(r"\\qvar@construct\{[^{}]*\}|\\par\b")
 _STRAY_ENTITY: Final = re.compile(r"(^|&)(\$?(?:\\displaystyle\s*)?)amp;")
 _CELLS: Final = re.compile(r"\\@@eqnarray(.*)", re.DOTALL)
@@ -34,7 +34,7 @@ _LIST_TAG: Final = re.compile(
 )
 
 _STOPS: Final = (".", "!", "?")
-# A line that goes on with a small letter or a displayed formula is no new paragraph.
+# A line that begins with a small letter or a displayed formula is no new paragraph.
 _STOP: Final = re.compile(r"\n+(?![a-z])|(?<![.!?])[.!?]++[\"')\]”’]*+(?=[^\S\n]++[^\sa-z])")
 _ABBREVIATION: Final = re.compile(
     r"(?:\b(?:[a-z]\.)*[a-z]|\b(?:cf|eq|eqn|fig|prop|resp|thm|vs)|\A\d+)\Z", re.IGNORECASE
@@ -45,8 +45,8 @@ _LONGEST_ABBREVIATION: Final = 20  # characters, with room to spare
 def answer_text(body: str) -> str:
     r"""Convert the HTML body of a post to text with a line for each paragraph.
 
-    Items of lists begin with `-` or their number. Links, quotes and code leave their text, images
-    nothing. A formula that is a paragraph of its own is displayed, every other one is inline.
+    Items of lists begin with `-` or their number. Links, quotes and code become their text, images
+    are dropped. A formula that fills a paragraph is displayed, every other one is inline.
     """
     lines: list[list[str | Formula]] = [[]]
     for piece in read_body(_with_item_marks(body)).pieces:
@@ -55,8 +55,11 @@ def answer_text(body: str) -> str:
         else:
             first, *others = piece.split("\n")
             lines[-1].append(first)
-            lines.extend([other] for other in others)
-    return "\n".join(filter(None, map(_line, lines)))
+            for other in others:
+                lines.append([other])
+
+    written = map(_line, lines)
+    return "\n".join(filter(None, written))
 
 
 def _with_item_marks(body: str) -> str:
@@ -73,6 +76,7 @@ def _with_item_marks(body: str) -> str:
                 return f"{tag[0]}- "
             numbers[-1] = number + 1
             return f"{tag[0]}{number}. "
+
         if not closing:
             numbers.append(_first_number(name, start))
         elif numbers:
@@ -94,30 +98,36 @@ def _line(pieces: list[str | Formula]) -> str:
     prose = [piece for piece in pieces if isinstance(piece, str)]
     has_words = re.search(r"\w", "".join(prose)) is not None
     display = len(pieces) - len(prose) == 1 and not has_words
+
     line = ""
     for piece in pieces:
         if isinstance(piece, str):
             part = piece.replace("$", r"\$").replace(r"\\$", r"\ \$")
         else:
             part = _delimited(piece.latex, display)
+
         if part.startswith(("$", r"\$")) and line.endswith(("$", "\\")):
             line += " "
         line += part
+
     return " ".join(line.split())
 
 
 def _delimited(latex: str, display: bool) -> str:
-    """Put dollars around LaTeX, and none inside; nothing around nothing."""
-    latex = _STRAY_ENTITY.sub(r"\1\2", _ERROR_MARK.sub("", latex))
+    """Put dollars around LaTeX, and other delimiters inside; empty LaTeX stays empty."""
+    latex = _ERROR_MARK.sub("", latex)
+    latex = _STRAY_ENTITY.sub(r"\1\2", latex)
     latex = _CELLS.sub(_as_table, latex)
+
     escapes = [dollar[1] for dollar in _DOLLAR.finditer(latex)]
-    inner = escapes.count(None)
-    marks = iter([r"\(", r"\)"] * (inner // 2) + [r"\$"])
+    pairs = escapes.count(None) // 2
+    marks = iter([r"\(", r"\)"] * pairs + [r"\$"])
     latex = _DOLLAR.sub(lambda dollar: dollar[1] or next(marks), latex).strip()
     if not latex:
         return ""
+    # A backslash at the end would escape the dollar.
     if latex.endswith("\\"):
-        latex += " "  # lest it escape the dollar
+        latex += " "
     if display or _DISPLAYED.match(latex):
         return f"$${latex}$$"
     return f"${latex}$"
@@ -129,13 +139,17 @@ def _as_table(table: re.Match[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text with single blanks for all white space, as a column of a run file holds it."""
+    """Return a text with single blanks for all white space, as in a column of a run file."""
     return " ".join(text.split())
 
 
 def unpaired_dollars(text: str) -> list[int]:
     """Return the positions of the dollars that neither begin nor end a formula."""
-    return [piece.start() for piece in _PIECE.finditer(text) if piece[0] == "$"]
+    positions = []
+    for piece in _PIECE.finditer(text):
+        if piece[0] == "$":
+            positions.append(piece.start())
+    return positions
 
 
 def sentences(text: str) -> list[str]:
@@ -148,6 +162,7 @@ def sentences(text: str) -> list[str]:
         if stop[0] != "." or not _ABBREVIATION.search(before):
             parts.append(text[done : stop.end()])
             done = stop.end()
+
     if done < len(text):
         parts.append(text[done:])
     return parts

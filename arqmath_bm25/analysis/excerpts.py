@@ -5,7 +5,7 @@ from typing import Final
 
 from arqmath_bm25.analysis.html import Content, Delimiters, Formula, read_body
 
-_MARKUP: Final = 12  # bytes of a body are at most so many times its text, nearly always 2
+_MARKUP: Final = 12  # the largest ratio of a body to its text in characters; it is usually 2
 
 
 def length_of(pieces: Sequence[str | Formula]) -> int:
@@ -42,4 +42,5 @@ def excerpt(content: Content, length: int) -> Content:
 
 def beginning(html: str, length: int, delimiters: Delimiters = "mathjax") -> Content:
     """Return about the first `length` characters of a body, without reading all of it."""
-    return excerpt(read_body(html[: _MARKUP * length], delimiters), length)
+    content = read_body(html[: _MARKUP * length], delimiters)
+    return excerpt(content, length)

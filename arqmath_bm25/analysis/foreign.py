@@ -1,10 +1,10 @@
 r"""HTML of other programs → the HTML of a post, with the same words and formulas.
 
 Whole pages, HTML5, and pages of KaTeX, MathJax 2 and 3, pandoc, LaTeXML (ar5iv, DLMF), MediaWiki,
-GitLab and WordPress are parsed once, by lexbor. Elements that a browser shows are kept: known tags
-as they are, others as blocks or as their text. Each formula becomes one span, however many copies
-of it a page has. Of a whole page only the content counts: `<main>`, or else its only `<article>`,
-or the body without navigation, header and footer. `kinds` decides which texts are such pages.
+GitLab and WordPress are parsed once, by lexbor. Visible elements are kept: known tags unchanged,
+others as blocks or as their text. Each formula becomes one span, even if a page has copies of it.
+Only the content of a whole page counts: `<main>`, or else its only `<article>`, or the body without
+navigation, header and footer. `kinds` decides which texts are such pages.
 """
 
 import re
@@ -21,15 +21,20 @@ _TABLE: Final = {key: frozenset(names.split()) for key, names in read_table(__fi
 _MATHML_PREFIX: Final = re.compile(
     r"(</?)[a-z]{1,9}:(?=(?:math|semantics|annotation|m[a-z]{1,12})\b)", re.IGNORECASE
 )
-_DELIMITERS: Final = ((r"\(", r"\)"), (r"\[", r"\]"), ("$$", "$$"), ("$", "$"))
+_DELIMITERS: Final = (
+    (r"\(", r"\)"),
+    (r"\[", r"\]"),
+    ("$$", "$$"),
+    ("$", "$"),
+)
 _OPENING: Final = tuple(begin for begin, _ in _DELIMITERS)
 _DELIMITER: Final = re.compile(r"\\[(\[]|\$")
 _BLOCK_HOLDERS: Final = frozenset(("div", "p", "pre"))
 _TEX_SCRIPT: Final = re.compile(r"<script\b[^<>]*\bmath/tex", re.IGNORECASE)
 _TAG: Final = re.compile(r"<(?P<end>/?)(?P<name>[a-z][^\s<>/]{0,40})[^<>]*+>", re.IGNORECASE)
 _NOT_NESTED: Final = frozenset("br hr img p li dt dd tr td th meta link input wbr col".split())
-_DEEPEST_READ: Final = 200  # tags in tags; a parser takes quadratic time for more
-_DEEPEST: Final = 100  # tags in tags that are written; beyond, only their text is
+_DEEPEST_READ: Final = 200  # nested tags; a parser takes quadratic time for more
+_DEEPEST: Final = 100  # nested tags to write; of deeper ones only the text is written
 _TEXT_CHILD: Final = "-text"
 
 
@@ -95,8 +100,10 @@ class _Writer:
 
     def __init__(self, has_scripts: bool) -> None:
         self.parts: list[str] = []
-        self._has_scripts = has_scripts  # MathJax 2: each formula is in a script, beside its copies
-        self._open: list[str] = []  # the tags that were written and not yet closed
+        self._has_scripts = (
+            has_scripts  # with MathJax 2, a formula is in a script and in its copies
+        )
+        self._open: list[str] = []  # tags that are not closed yet
 
     def write(self, root: Any) -> None:
         """Write an element with everything below it, without recursion: pages may be deep."""
@@ -141,7 +148,7 @@ class _Writer:
         self.parts.append(f'<span class="math-container">{mark}{escape(latex)}{mark}</span>')
 
     def _write_tag(self, tag: str, attributes: dict[str, str | None]) -> str:
-        """Write the begin of an element as a post may have it; return the tag that ends it."""
+        """Write the start tag of an element as a post may have it; return the tag to close."""
         if tag in _TABLE["empty"]:
             kept = "".join(_kept(attributes, ("src", "alt")))
             self.parts.append(f"<{tag}{kept}>")
@@ -167,7 +174,7 @@ class _Writer:
             self.parts.append(f"</{tag}>")
 
     def _latex(self, node: Any, attributes: dict[str, str | None]) -> str | None:
-        """Return the LaTeX of an element that is a formula as a whole, None if it is none."""
+        """Return the LaTeX of an element that is a formula; None for other elements."""
         tag = node.tag
         if tag == "math":
             return node_latex(node)
@@ -187,9 +194,9 @@ class _Writer:
         if not _TABLE["renderers"].isdisjoint(classes) or tag == "mjx-container":
             return self._rendered(node)
         if tag in _TABLE["holders"] and not _TABLE["formulas"].isdisjoint(classes):
-            return _held(node)
+            return _content_latex(node)
         if tag in ("math-renderer", "math-inline", "math-display", "tex-math"):
-            return _held(node)
+            return _content_latex(node)
         return None
 
     def _rendered(self, node: Any) -> str:
@@ -199,19 +206,20 @@ class _Writer:
         math = node.css_first("math")
         if math is not None:
             return node_latex(math)
-        noted = node.css_first("[data-latex]")
-        if noted is not None:
-            return str(noted.attributes["data-latex"])
+        with_latex = node.css_first("[data-latex]")
+        if with_latex is not None:
+            return str(with_latex.attributes["data-latex"])
         return str(node.text())
 
 
-def _held(node: Any) -> str | None:
+def _content_latex(node: Any) -> str | None:
     """Return the LaTeX in an element made for formulas, with or without delimiters."""
     math = node.css_first("math")
     if math is not None:
         return node_latex(math)
     if node.css_first("script, img, mjx-container, .katex, .MathJax") is not None:
         return None
+
     text = str(node.text()).strip()
     for begin, end in _DELIMITERS:
         inner = text[len(begin) : -len(end)]
@@ -219,8 +227,9 @@ def _held(node: Any) -> str | None:
             return inner
     if text.startswith(_OPENING):
         return None
+    # A block may hold formulas, and perhaps the number of an equation.
     if node.tag in _BLOCK_HOLDERS and _DELIMITER.search(text):
-        return None  # a block with formulas in it, and perhaps a number beside them
+        return None
     return text
 
 
@@ -237,17 +246,19 @@ def _is_display(node: Any, attributes: dict[str, str | None]) -> bool:
 
 
 def _is_hidden(tag: str, attributes: dict[str, str | None], inside: int) -> bool:
-    """Return whether a browser does not show an element, or it is no content of a page."""
+    """Return whether an element is invisible in a browser, or no content of a page."""
     if tag in _TABLE["dropped"] or tag.startswith("!") or tag.startswith("-"):
         return True
     if tag in ("header", "footer"):
         return not inside
+
     if "hidden" in attributes or attributes.get("aria-hidden") == "true":
         return True
     if "data-reference-type" in attributes:  # pandoc writes the label of a reference
         return True
     if attributes.get("role") in ("navigation", "banner", "contentinfo"):
         return True
+
     classes = (attributes.get("class") or "").split()
     return not _TABLE["hidden_classes"].isdisjoint(classes)
 

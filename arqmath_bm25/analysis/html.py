@@ -3,29 +3,29 @@ r"""A title or body → prose and formulas, in reading order.
 The lab's posts, the archive dump and the topics mark mathematics in different ways; one set of
 rules reads them all:
 
-1. `<span class="math-container" id="7">X</span>` is a formula. X stands between `$` or `$$`
-   (topics, archive dump) or bare (the lab's posts). Spans are cut out *before* the HTML is parsed,
+1. `<span class="math-container" id="7">X</span>` is a formula. X is between `$` or `$$` (topics,
+   archive dump) or bare (the lab's posts). Spans are cut out *before* the HTML is parsed,
    because some posts and the 2021/22 topics hold bare `<` in them, and `< span="">` where such a
    `<` once swallowed the closing tag. Entities in X are unescaped once. Nested spans are one
    formula.
 2. A bare span of one small letter between small letters (`con<span…>t</span>radictory`) is a known
    defect of the lab's files, not a formula: the letter returns to its word. A letter on one side
    proves nothing: `<span…>n</span>th`, `sup<span…>E</span>`, `on<span…>m</span>` are formulas.
-3. In the text that is left, formulas without id are what MathJax finds on the pages of the sites:
+3. In the rest of the text, formulas without id are those that MathJax finds on the sites' pages:
    `$X$`, `$$X$$`, `\[X\]`, `\\(X\\)` and environments of mathematics; also `\(X\)`, which LaTeX and
    language models write. A formula ends at the first end delimiter outside braces, or if all are
    within braces, at the first. It crosses no tag, no block and no other formula, but formulas
    inside an environment belong to it, written as `$X$`. A delimiter without a partner is text, as
    is everything in `<code>` and `<pre>`; `\$` is a dollar sign.
-   A site may have delimiters of its own (`Delimiters`): `escaped` is `\$X\$` in place of `$X$`, as
-   on electronics.stackexchange.com, where `$` is a dollar sign; `spans` reads rule 1 alone; `none`
+   A site may have other delimiters (`Delimiters`): `escaped` is `\$X\$` in place of `$X$`, as on
+   electronics.stackexchange.com, where `$` is a dollar sign; `spans` reads rule 1 alone; `none`
    finds no mathematics, and spans are text; `latex` and `markdown` are sources (`sources`), whose
-   text is read by `read_title`. `auto` is what a collection of documents is found to be.
+   text is read by `read_title`. `auto` detects the kind of each text.
 4. A `<` that begins no HTML tag is text (`a<b` in posts that the lab unescaped once too often).
 
 Bodies are then read as a browser reads them (HTML5, by lexbor): block elements separate words,
-inline elements do not. Titles are plain text with math. Nearly all bodies are plain: their markup
-is that of the site's editor, and taking the tags out says what the parser would, for less.
+inline elements do not. Titles are plain text with math. Nearly all bodies are plain: they have only
+the markup of the site's editor, and removing the tags gives the text of the parser in less time.
 """
 
 import re
@@ -66,7 +66,7 @@ class Formula(NamedTuple):
 
 
 class Content(NamedTuple):
-    """Prose and formulas in reading order. In prose, space is one blank; a newline ends a block."""
+    """Prose and formulas in reading order; in prose, blanks are single, a newline ends a block."""
 
     pieces: tuple[str | Formula, ...]
 
@@ -87,7 +87,7 @@ class Content(NamedTuple):
         return " ".join(self.marked().split())
 
     def marked(self, mark: str = "$") -> str:
-        """Return everything as it is, with a mark on both sides of each formula."""
+        """Return the text unchanged, with a mark on both sides of each formula."""
         written: list[str] = []
         for piece in self.pieces:
             if isinstance(piece, Formula):
@@ -97,11 +97,11 @@ class Content(NamedTuple):
         return "".join(written)
 
 
-# Private-use characters pass the HTML parser unchanged. They are removed from the input first, and
-# so are surrogates, which no parser takes.
+# Private-use characters pass the HTML parser unchanged. They are first removed from the input,
+# and so are surrogates, which no parser accepts.
 _MARK = "\ue000"  # before and after the number of a formula
 _TAG_END = "\ue002"  # an inline tag, which ends a formula but no word
-_LESS = "\ue003"  # a `<` that is text, while there is markup
+_LESS = "\ue003"  # a `<` of the text, as long as there is markup
 _CLEAN = str.maketrans(
     {
         **dict.fromkeys(map(chr, range(0xE000, 0xF900)), " "),
@@ -120,7 +120,7 @@ _BLOCK = (
 )
 _INLINE = "a|abbr|b|cite|code|del|em|i|img|ins|kbd|q|s|small|span|strike|strong|sub|sup|tt|u|var"
 _SILENT = "script|style"  # elements whose text is not prose
-# A tag has fewer attributes than are allowed here; without an end, time would not be linear.
+# No tag has so many attributes; without a limit, time would not be linear.
 _ATTRIBUTES = r"""(?:\s++[\w:-]++=(?:"[^"]*+"|'[^']*+')){0,32}+"""
 _TAG_OR_LESS = re.compile(
     rf"<(?:(?P<name>{_BLOCK}|{_INLINE}|{_SILENT}){_ATTRIBUTES}\s*+/?>"
@@ -131,11 +131,11 @@ _BLOCK_TAG = re.compile(rf"<(?=/?(?:{_BLOCK})\b)", re.IGNORECASE)
 _INLINE_TAG = re.compile(rf"<(?=/?(?:{_INLINE})\b)", re.IGNORECASE)
 _CODE_EDGE = re.compile(r"(<(?:code|pre)\b|</(?:code|pre)>)", re.IGNORECASE)
 _HAS_SILENT = re.compile(rf"<(?:{_SILENT})\b", re.IGNORECASE)
-# Elements that have no end, or end where the next one of their kind begins.
+# These elements have no end tag, or end where the next one of their kind begins.
 _NOT_NESTED = frozenset("br hr img p li dt dd tr td th thead tbody".split())
-_MAX_DEPTH: Final = 100  # parsers take quadratic time for elements in elements
+_MAX_DEPTH: Final = 100  # Parsers take quadratic time for nested elements.
 
-# The markup of a plain body. Tables are not plain, as a parser moves text out of them.
+# The markup of a plain body. Tables are not plain, since a parser moves text out of them.
 _PLAIN_BLOCK = re.compile(
     rf"</?(?:p|br|hr|li|ul|ol|dl|dt|dd|blockquote|pre|h[1-6]|div){_ATTRIBUTES}\s*+/?>"
 )
@@ -160,22 +160,30 @@ _START: Final[dict[Delimiters, re.Pattern[str]]] = {
     "escaped": _starts(r"\\\$|\$\$"),
     "spans": re.compile(rf"{_MARKED.pattern}(?P<delimiter>)(?P<name>)"),
 }
-_START["none"], _START["auto"] = _START["spans"], _START["mathjax"]
+_START["none"] = _START["spans"]
+_START["auto"] = _START["mathjax"]
 _DISPLAYS: Final = ("$$", r"\[", r"\begin{")
-_END_OF = {"$": "$", r"\$": r"\$", "$$": "$$", r"\[": r"\]", r"\(": r"\)", r"\\(": r"\\)"}
+_END_OF = {
+    "$": "$",
+    r"\$": r"\$",
+    "$$": "$$",
+    r"\[": r"\]",
+    r"\(": r"\)",
+    r"\\(": r"\\)",
+}
 _TOKEN = re.compile(
     rf"\\end\{{([A-Za-z]+\*?)\}}|\\\\\)|\\[^\n{_MARK}{_TAG_END}]|[${{}}\n{_MARK}{_TAG_END}]"
 )
-# No dollar ends a formula of Markdown before one of these.
+# In Markdown a dollar before a match does not end a formula.
 _NO_END: Final[dict[Delimiters, re.Pattern[str]]] = {"markdown": re.compile(r"\s|.\$[0-9]")}
-# Plain text: the prose between the dollars of "$5 and $10" or "$HOME and $PATH" is no formula.
+# In plain text, the prose between the dollars of "$5 and $10" or "$HOME and $PATH" is no formula.
 _SIGNS_OF_FORMULAS: Final = frozenset("\\^_{}")
 _LONGEST_PRICE: Final = 1000  # characters between two dollars that are prices
 _PROSE_WORD: Final = re.compile(r"[A-Za-z]{3}")
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
-_ENDS_TRIED: Final = 100  # for one start, so that time is linear
+_ENDS_TRIED: Final = 100  # end delimiters for each start, so that time is linear
 _MANY_BLANKS = re.compile(" {2,}")
-_SIGNS = re.compile(r"[$\\]++")  # these could begin a formula
+_SIGNS = re.compile(r"[$\\]++")  # signs that could begin a formula
 _BLANKS = re.compile(f" ?(?:{_TAG_END} ?)+")
 
 
@@ -210,9 +218,10 @@ def _read_post(html: str, delimiters: Delimiters) -> Content:
 
 def _hide_code(html: str) -> str:
     """Replace characters in `<code>…</code>` and `<pre>…</pre>` that could begin mathematics."""
-    parts = _CODE_EDGE.split(html)  # text and edges by turns
+    parts = _CODE_EDGE.split(html)  # Text and edges alternate.
     last_edges = {edge.lower(): position for position, edge in enumerate(parts) if position % 2}
-    closing = ""  # the edge that ends the code which is open
+    closing = ""  # the edge that ends the open code
+
     for position, part in enumerate(parts):
         if closing:
             parts[position] = hide_math(part)
@@ -222,11 +231,12 @@ def _hide_code(html: str) -> str:
             end = f"</{part[1:].lower()}>"
             if last_edges.get(end, 0) > position:
                 closing = end
+
     return "".join(parts)
 
 
 def read_title(title: str, delimiters: Delimiters = "mathjax") -> Content:
-    """Read plain text, which may hold math spans or dollars: a title, or a text of a source."""
+    """Read a title or the text of a source: plain text that may hold math spans or dollars."""
     if delimiters == "auto":
         return read_text(title)
     if delimiters == "latex" or delimiters == "markdown":
@@ -241,8 +251,9 @@ def read_title(title: str, delimiters: Delimiters = "mathjax") -> Content:
 
 
 def read_text(text: str, kind: Kind | None = None, delimiters: Delimiters = "auto") -> Content:
-    """Read a text of any kind; without one, of the kind that it is itself."""
-    kind = kind or kind_of(text)
+    """Read a text of any kind; by default the kind is detected."""
+    if kind is None:
+        kind = kind_of(text)
     if kind == "latex" or kind == "markdown":
         return read_title(text, kind)
     if kind == "lean":
@@ -251,11 +262,13 @@ def read_text(text: str, kind: Kind | None = None, delimiters: Delimiters = "aut
         return _read_post(as_post(text).body, delimiters)
     if kind == "post":
         return _read_post(text, delimiters)
-    return _split(_PARAGRAPH.sub(BLOCK_END, text.translate(_CLEAN)), [], delimiters)
+
+    blocks = _PARAGRAPH.sub(BLOCK_END, text.translate(_CLEAN))
+    return _split(blocks, [], delimiters)
 
 
 def expand_macros(content: Content, preamble: str = "") -> Content:
-    """Return a post, or a part of it, with its macros written out."""
+    """Return a post, or a part of it, with its macros expanded."""
     before = [formula.latex for formula in content.formulas]
     after = expanded_formulas(before, preamble)
     if after is before:
@@ -272,7 +285,7 @@ def expand_macros(content: Content, preamble: str = "") -> Content:
 
 
 def _without_commands(content: Content) -> Content:
-    """Return LaTeX with its prose as readers see it."""
+    """Return LaTeX whose prose has no commands, as readers see it."""
     pieces: list[str | Formula] = []
     for piece in content.pieces:
         if isinstance(piece, Formula):
@@ -301,8 +314,11 @@ def as_body(content: Content) -> str:
         else:
             written.append(_SIGNS.sub(r"<code>\g<0></code>", escape(piece, quote=False)))
 
-    blocks = "".join(written).split("\n")
-    return "".join(f"<p>{block}</p>" for block in blocks if block.strip())
+    paragraphs = []
+    for block in "".join(written).split("\n"):
+        if block.strip():
+            paragraphs.append(f"<p>{block}</p>")
+    return "".join(paragraphs)
 
 
 def cut_spans(html: str) -> tuple[str, list[Formula]]:
@@ -351,6 +367,7 @@ def _split_at_closing(text: str) -> list[str]:
     for span in _SPAN.finditer(text):
         if span.start() < done:
             continue
+
         before = text[done : span.start()]
         inner = span[2]
         done = span.end()
@@ -447,7 +464,12 @@ def split_math(
 
     done = end = 0
     ends: _Ends | None = None
-    while start := _START[delimiters].search(text, end):
+    pattern = _START[delimiters]
+    while True:
+        start = pattern.search(text, end)
+        if start is None:
+            break
+
         end = start.end()
         delimiter = start["delimiter"]
         if start["mark"]:
@@ -482,7 +504,7 @@ def split_math(
 
 def _split_at_marks(text: str, formulas: list[Formula]) -> Iterator[str | Formula]:
     """Yield prose and formulas of a text in which marks are the only mathematics."""
-    is_mark = False  # prose and marks by turns
+    is_mark = False  # Prose and marks alternate.
     for part in _MARKED.split(text):
         if is_mark:
             yield formulas[int(part)]
@@ -498,9 +520,11 @@ class _Ends:
         self._no_end = _NO_END.get(delimiters)
         self._has_prices = delimiters == "auto"
         self._text = text
+
         # For each kind: begin, end, and the position of the innermost open brace, -1 for none.
-        self._places: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+        self._positions: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
         braces = [-1]
+
         for token in _TOKEN.finditer(text):
             begin, end = token.span()
             if token[0] == "{":
@@ -509,9 +533,9 @@ class _Ends:
                 if len(braces) > 1:
                     braces.pop()
             else:
-                self._places[token[1] or token[0]].append((begin, end, braces[-1]))
+                self._positions[token[1] or token[0]].append((begin, end, braces[-1]))
                 if token[0] == "$" and text.startswith("$", end):
-                    self._places["$$"].append((begin, end + 1, braces[-1]))
+                    self._positions["$$"].append((begin, end + 1, braces[-1]))
 
     def of(self, delimiter: str | None, name: str | None, begin: int) -> tuple[int, int] | None:
         """Return the span of the delimiter that ends the formula whose content starts at begin.
@@ -524,20 +548,22 @@ class _Ends:
             kind = _END_OF[delimiter]
             limit = min(limit, self._next(_MARK, begin), self._next(_TAG_END, begin))
 
-        places = self._places.get(kind, [])
-        first = bisect_left(places, (begin, 0, 0))
-        within = [place for place in places[first : first + _ENDS_TRIED] if place[0] < limit]
+        positions = self._positions.get(kind, [])
+        first = bisect_left(positions, (begin, 0, 0))
+        candidates = positions[first : first + _ENDS_TRIED]
+        within = [candidate for candidate in candidates if candidate[0] < limit]
         if not within:
             return None
         if delimiter == "$":
             if self._is_prose(begin, within[0][0]):
                 return None
-            if self._no_end is not None:  # in Markdown the next dollar ends it
+            if self._no_end is not None:  # In Markdown the next dollar ends the formula.
                 return within[0][:2]
 
-        for place in within:
-            if place[2] < begin:  # outside braces
-                return place[:2]
+        for candidate in within:
+            innermost_brace = candidate[2]
+            if innermost_brace < begin:
+                return candidate[:2]
         return within[0][:2]
 
     def _is_prose(self, begin: int, end: int) -> bool:
@@ -552,31 +578,39 @@ class _Ends:
         between = self._text[begin : max(begin, end)]
         if not between or between[0].isspace():
             return False
-        if not between[-1].isspace() and not self._text[end + 1 : end + 2].isdecimal():
+        following = self._text[end + 1 : end + 2]
+        if not between[-1].isspace() and not following.isdecimal():
             return False
-        return _SIGNS_OF_FORMULAS.isdisjoint(between) and bool(_PROSE_WORD.search(between))
+        if not _SIGNS_OF_FORMULAS.isdisjoint(between):
+            return False
+        return _PROSE_WORD.search(between) is not None
 
     def _next(self, kind: str, begin: int) -> int:
         """Return the next position of a kind, or one beyond any text."""
-        places = self._places.get(kind, [])
-        position = bisect_left(places, (begin, 0, 0))
-        if position == len(places):
+        positions = self._positions.get(kind, [])
+        number = bisect_left(positions, (begin, 0, 0))
+        if number == len(positions):
             return sys.maxsize
-        return places[position][0]
+        return positions[number][0]
 
 
 def _plain(text: str, formulas: list[Formula]) -> str:
     """Return a text as it was before parsing."""
+
+    def source(mark: re.Match[str]) -> str:
+        formula = formulas[int(mark["mark"])]
+        return f"${formula.latex}$"
+
     if _MARK in text:
-        text = _MARKED.sub(lambda mark: f"${formulas[int(mark['mark'])].latex}$", text)
-    return _shown(text)
+        text = _MARKED.sub(source, text)
+    return _restored(text)
 
 
 def _prose(text: str) -> str:
     text = text.replace(r"\$", "$")
     if _TAG_END in text:
         text = _BLANKS.sub(_one_blank, text)
-    return _shown(text)
+    return _restored(text)
 
 
 def _one_blank(blanks: re.Match[str]) -> str:
@@ -585,5 +619,7 @@ def _one_blank(blanks: re.Match[str]) -> str:
     return ""
 
 
-def _shown(text: str) -> str:
-    return text.replace(CODE_DOLLAR, "$").replace(CODE_BACKSLASH, "\\").replace(_TAG_END, "")
+def _restored(text: str) -> str:
+    text = text.replace(CODE_DOLLAR, "$")
+    text = text.replace(CODE_BACKSLASH, "\\")
+    return text.replace(_TAG_END, "")

@@ -6,7 +6,7 @@ r"""The kind of a document or a query, found from its text alone.
   prose, such as `\emph`.
 * `markdown`: it holds a heading, a fence, a link, bold words, or code beside formulas.
 * `lean`: it begins with a declaration in Lean, such as `theorem add_zero (n : ℕ) : n + 0 = n`.
-* `plain`: anything else. Code alone proves nothing, because AsciiMath stands between backticks too.
+* `plain`: any other text. Code alone proves nothing, because AsciiMath is between backticks too.
 """
 
 import re
@@ -43,16 +43,18 @@ _BEGINS_WITH_TAG: Final = re.compile(r"\s{0,99}<[a-z!?]", re.IGNORECASE)
 
 
 def kind_of(text: str) -> Kind:
-    """Return the kind of a text. Any string has one."""
+    """Return the kind of a text; every string has one."""
     if is_lean(text):
         return "lean"
     if "\\" in text and not _BEGINS_WITH_TAG.match(text) and _LATEX_DOCUMENT.search(text):
         return "latex"
+
     if "<" in text:
         if is_foreign(text):
             return "html"
         if _POST.search(text):
             return "post"
+
     if "\\" in text and is_latex(text):
         return "latex"
     if is_markdown(text):

@@ -198,6 +198,7 @@ def _with_environments(latex: str) -> str:
         table = _PLAIN_TABLE.search(latex, begin)
         if table is None:
             break
+
         body, end = _argument(latex, table.end())
         name = PLAIN_TABLES[table[1]]
         rows = _PLAIN_ROW.sub(r"\\\\ ", body).strip().removesuffix(r"\\")
@@ -253,9 +254,11 @@ def _meaning(piece: str) -> tuple[str, ...]:
         if first == "{":
             return (argument,)
         return (mark, argument)
+
     if first == "'":
         primes = ["prime"] * len(piece[:9])
         return (SUPER, OPEN, *primes, CLOSE)
+
     if piece.isalpha() and piece not in _BARE_NAMES:
         return tuple(piece)
     if piece.startswith(".."):

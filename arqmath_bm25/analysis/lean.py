@@ -106,6 +106,7 @@ def lean_words(text: str, title: str = "", proofs: bool = False) -> str:
     words.extend(_document_words(declaration.comment))
     if proofs:
         words.extend(_document_words(declaration.proof))
+
     said = set(words)
     setting = dict.fromkeys(_document_words(declaration.implicit))
     words.extend(word for word in setting if word not in said)
@@ -138,6 +139,7 @@ def _arguments(text: str, begin: int) -> tuple[str, str, int]:
         opening = text[begin : begin + 1]
         if opening not in _CLOSING:
             return " ".join(implicit), " ".join(explicit), begin
+
         end = _end_of_group(text, begin)
         if opening == "(":
             explicit.append(text[begin:end])
@@ -158,6 +160,7 @@ def _end_of_group(text: str, begin: int) -> int:
     opening = text[begin]
     closing = _CLOSING[opening]
     depth = 0
+
     for bracket in _BRACKET.finditer(text, begin):
         if bracket[0] == opening:
             depth += 1
@@ -206,6 +209,7 @@ def query_words(prose: str) -> str:
             words.append(number)
         else:
             words.extend(_words_of_symbol(symbol))
+
     return " ".join(words)
 
 

@@ -1,9 +1,9 @@
-r"""Macros that a post defines, written out: `\newcommand`, `\def`, `\DeclareMathOperator`.
+r"""Expands the macros that a post defines: `\newcommand`, `\def`, `\DeclareMathOperator`.
 
 As in MathJax, a definition holds for the rest of the post, in other formulas too; a definition of a
 preamble holds for every post. Definitions are removed, and every use is replaced by the body with
 its arguments. The cost is bounded by the number of definitions and uses of a post and by the length
-of definitions, arguments and results. A formula beyond these bounds stays as it is.
+of definitions, arguments and results. A formula beyond these bounds is left unchanged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _STEPS: Final = 1000  # definitions and uses of one post
 _LONGEST: Final = 1000  # characters of a definition or an argument
-_LONGEST_FORMULA: Final = 20_000  # characters, unless it was longer to begin with
+_LONGEST_FORMULA: Final = 20_000  # characters of a formula after expansion, unless it was longer
 
 _DEFINES: Final = re.compile(
     r"\\(?:(?P<command>(?:(?:re)?new|provide)command)|(?P<operator>DeclareMathOperator)"
@@ -47,11 +47,11 @@ class Macro(NamedTuple):
 
     body: str  # `#1`, `#2`, … are its arguments
     arguments: int = 0
-    default: str | None = None  # of the first argument, which is optional then, in brackets
+    default: str | None = None  # of the first argument, which is then optional and in brackets
     is_final: bool = False  # the body is not expanded again
 
     def expanded_use(self, text: str, begin: int) -> tuple[str, int] | None:
-        """Expand a use whose arguments begin there; return the text and where they end."""
+        """Expand a use whose arguments begin at `begin`; return the text and their end."""
         arguments: list[str] = []
         if self.default is not None:
             option = _OPTION.match(text, begin)
@@ -81,7 +81,7 @@ class Macro(NamedTuple):
 class Macros(dict[str, Macro]):
     """The macros that a post has defined so far, by their names without the backslash."""
 
-    _steps = _STEPS  # that are left
+    _steps = _STEPS  # remaining ones
 
     def expand_macros(self, latex: str) -> str:
         """Return the next formula of the post without definitions and uses of macros."""
@@ -187,9 +187,10 @@ def _signature(arguments: str) -> tuple[int, str | None]:
 
 
 def expanded_formulas(formulas: Sequence[str], preamble: str = "") -> Sequence[str]:
-    """Return the formulas of a post without macros: its own and the preamble's are expanded."""
-    if not (preamble or _DEFINES.search(" ".join(formulas))):
+    """Return the formulas of a post with its macros, and those of a preamble, expanded."""
+    if not preamble and not _DEFINES.search(" ".join(formulas)):
         return formulas
+
     macros = Macros(preamble_macros(preamble))
     return [macros.expand_macros(latex) for latex in formulas]
 
@@ -204,7 +205,7 @@ def preamble_macros(preamble: str) -> Macros:
 
 
 def definitions(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the places of definitions that open a line of LaTeX source, or follow another."""
+    """Yield the spans of definitions that open a line of LaTeX source, or follow another one."""
     macros = Macros()
     done = 0
     for opening in _OPENS_LINE.finditer(text):
@@ -237,8 +238,11 @@ def argument_at(text: str, begin: int) -> tuple[str, int] | None:
 
     depth = 1
     for brace in _BRACE.finditer(text, token.end(), token.end() + _LONGEST):
-        depth += {"{": 1, "}": -1}.get(brace[0], 0)
-        if not depth:
+        if brace[0] == "{":
+            depth += 1
+        elif brace[0] == "}":
+            depth -= 1
+        if depth == 0:
             return text[token.end() : brace.start()], brace.end()
     return None
 

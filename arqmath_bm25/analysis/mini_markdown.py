@@ -1,7 +1,7 @@
-"""Comments of Stack Exchange: its mini-Markdown as HTML, which is still to be made safe.
+"""Comments of Stack Exchange: their mini-Markdown as HTML, which must be sanitised afterwards.
 
-Comments know code, bold, italics and links, and no other markup (the site's help on comments).
-Formulas, in dollars or in the lab's spans, are passed over. What is not closed is text.
+Comments may have code, bold, italics and links, and no other markup (the site's help on comments).
+Formulas, in dollars or in the lab's spans, are left unchanged. Unclosed marks are text.
 """
 
 import re
@@ -21,10 +21,14 @@ _SPAN_END: Final = "</span>"
 
 
 def comment_html(text: str) -> str:
-    """Return a comment as HTML; any string is read, and nothing of it is trusted."""
+    """Return a comment as HTML; any string is read, and no part of it is trusted."""
     parts: list[str] = []
     done = 0
-    while markup := _MARKUP.search(text, done):
+    while True:
+        markup = _MARKUP.search(text, done)
+        if markup is None:
+            break
+
         parts.append(_prose(text[done : markup.start()]))
         done = markup.end()
         if markup["span"]:

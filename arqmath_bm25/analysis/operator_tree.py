@@ -290,6 +290,7 @@ class _Reader:
         exponent = self.grow("frac", node, _SECOND)
         self.grow("1", exponent, _FIRST)
         self.operators.append((_LAST_SLOT, "", node, _FIRST))
+
         if self.items[-1] == "[":
             self.items.pop()
             self.operators.append((_SLOT, "", exponent, _SECOND))
@@ -311,6 +312,7 @@ class _Reader:
         content = self.collapse()
         self.operators.pop()
         kind, head, self.operand, self.base, self.braces, self.fences = self.groups.pop()
+
         if kind in _BRACES:
             if content or self.operators[-1][0] >= _SLOT:
                 self.take(content or self.grow(""))

@@ -3,7 +3,7 @@
 A post is anybody's HTML. Its formulas are cut out first (some hold bare `<`), by the rules of
 `html`; nh3 (the Ammonia sanitiser) parses the rest as a browser would and keeps a short list of
 elements and attributes, so that no script, handler, form control or foreign frame can pass. Then
-formulas and prose are put in as whoever shows them writes them: as MathML, or for MathJax.
+formulas and prose are inserted in the form of the caller: as MathML, or for MathJax.
 """
 
 import re
@@ -39,7 +39,7 @@ _SANITISER: Final = nh3.Cleaner(
 _TAG: Final = re.compile(r'(<[^<>"]*(?:"[^"]*"[^<>"]*)*>)')
 _CODE: Final = re.compile(r"<(/?)(?:code|pre)\b")
 _BLOCK: Final = re.compile(r"</?(?:p|div|br|li|dd|td|blockquote)\b")
-_AND: Final = "\ue006"  # stands for an `&` in text, on which nh3 spends more than linear time
+_AND: Final = "\ue006"  # It replaces an `&` in text, for which nh3 takes more than linear time.
 _UNPRINTABLE: Final = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ue000-\uf8ff\ufffe\uffff]"
 )
@@ -54,26 +54,31 @@ def safe_body(
     html: str, formula: FormulaWriter, prose: Callable[[str], str] = plain,
     delimiters: Delimiters = "mathjax",
 ) -> str:  # fmt: skip
-    """Return a body as harmless, well-formed HTML with its formulas and prose as they write them.
+    """Return a body as harmless, well-formed HTML; `formula` and `prose` write its pieces.
 
     Code is not given to `prose`. Any string is read; nothing raises.
     """
     text, formulas = cut_spans(html)
-    written = _TAG.split(escape_bare_less(text.replace(_AND, "")))
-    written[::2] = [between.replace("&", _AND) for between in written[::2]]
-    tokens = ["", *_TAG.split(_SANITISER.clean("".join(written))), ""]
+    pieces = _TAG.split(escape_bare_less(text.replace(_AND, "")))
+    pieces[::2] = [between.replace("&", _AND) for between in pieces[::2]]
+    clean = _SANITISER.clean("".join(pieces))
+
+    # Tags and texts alternate, so each text is between two tags.
+    tokens = ["", *_TAG.split(clean), ""]
     parts: list[str] = []
     code = 0
-    for position in range(1, len(tokens), 2):  # text, each between two tags
+    for position in range(1, len(tokens), 2):
         before, content, after = tokens[position - 1 : position + 2]
-        # Not left out: `java\ue006script:` is a harmless address to nh3, and must stay one.
+        # The character is replaced, not removed: nh3 takes `java\ue006script:` for a harmless
+        # address, and without the character it would be a script.
         parts.append(_UNPRINTABLE.sub("\ufffd", before))
         content = unescape(content.replace(_AND, "&"))
         code += _code_opened(before)
         if code:
             parts += _write(hide_math(content), formulas, formula, plain, delimiters)
         else:
-            is_block = _BLOCK.match(before) is not None and _BLOCK.match(after) is not None
+            begins_block = _BLOCK.match(before) is not None
+            is_block = begins_block and _BLOCK.match(after) is not None
             parts += _write(content, formulas, formula, prose, delimiters, is_block)
     return "".join(parts)
 
@@ -106,7 +111,7 @@ def _write(
     text: str, formulas: list[Formula], formula: FormulaWriter, prose: Callable[[str], str],
     delimiters: Delimiters, is_block: bool = False,
 ) -> list[str]:  # fmt: skip
-    """Write the text between two tags; displays are displayed, and a formula that fills a block."""
+    """Write the text between two tags; a formula that fills a block is displayed."""
     pieces = list(split_math(text, formulas, delimiters))
     filled = [piece for piece in pieces if isinstance(piece, Formula) or piece.strip(" .,;:")]
     fills_block = is_block and len(filled) == 1

@@ -1,15 +1,15 @@
-r"""Sources of text other than posts: LaTeX and Markdown, until only formulas are to be found.
+r"""Sources other than posts, LaTeX and Markdown, prepared for finding their formulas.
 
-**LaTeX.** Comments and the text of `verbatim` and its like go. Formulas begin at `$`, `$$`, `\(`,
-`\[` and at environments of mathematics alone; all other environments are text, with a line for each
-of their edges. In prose a command goes and its argument stays (`\emph{compact}`), but for commands
-whose argument names something (`\label`, `\cite`, `\usepackage`). Accents are letters (`H\"older`).
-Definitions (`\newcommand`) are formulas, so that those after them are read by them. A text begins
-at its `\begin{document}`, but for the definitions before it.
+**LaTeX.** Comments and the text of `verbatim` and similar environments are dropped. Formulas begin
+at `$`, `$$`, `\(`, `\[` and at environments of mathematics alone; all other environments are text,
+with a line for each of their edges. In prose a command is dropped and its argument stays
+(`\emph{compact}`), except for commands whose argument is a name (`\label`, `\cite`, `\usepackage`).
+Accents become letters (`H\"older`). Definitions (`\newcommand`) are formulas, so that they apply to
+the formulas after them. A text begins at its `\begin{document}`; definitions before it are kept.
 
-**Markdown.** Code between backticks or fences is prose. A dollar opens a formula before no blank
-and closes one after no blank and before no digit, as Pandoc has it; `$`x`$` and fences of `math`
-are formulas.
+**Markdown.** Code between backticks or fences is prose. As in Pandoc, a dollar opens a formula
+unless a blank follows, and closes one unless a blank precedes or a digit follows; `$`x`$` and
+fences of `math` are formulas.
 """
 
 import re
@@ -28,9 +28,10 @@ from arqmath_bm25.core.tables import read_table
 
 SourceName = Literal["latex", "markdown"]
 
-# Private-use characters, which no input has when it gets here.
+# Private-use characters, which were removed from the input.
 BLOCK_END: Final = "\ue001"
-CODE_DOLLAR, CODE_BACKSLASH = "\ue004", "\ue005"
+CODE_DOLLAR: Final = "\ue004"
+CODE_BACKSLASH: Final = "\ue005"
 _HIDE_CODE: Final = str.maketrans("$\\", CODE_DOLLAR + CODE_BACKSLASH)
 
 _TABLE: Final[dict[str, Any]] = read_table(__file__)["latex"]
@@ -42,8 +43,8 @@ def _any_of(names: str) -> str:
 
 MATH_ENVIRONMENT: Final = rf"\\begin\{{(?P<name>(?:{_any_of('math')})\*?)\}}"
 _PARAGRAPH: Final = re.compile(r"\n[ \t]*+(?:\n\s*+|\Z)")
-# Programs write blank lines within displays, which TeX does not allow. No match reaches beyond the
-# begin of another one, so that time is linear.
+# Some programs write blank lines within displays, which TeX does not allow. No match reaches beyond
+# the begin of another display, so that time is linear.
 _DISPLAY: Final = re.compile(
     r"(?<!\\)\$\$(?:[^$]|\$(?!\$)){1,3000}?\$\$|\\\[(?:(?!\\\[).){1,3000}?\\\]"
     rf"|{MATH_ENVIRONMENT}(?:(?!\\begin\{{(?P=name)\}}).){{1,3000}}?\\end\{{(?P=name)\}}",
@@ -84,7 +85,7 @@ _COMMAND: Final = re.compile(
     r"\\(?:documentclass|(?:sub){0,2}section|chapter|emph|item|cite|footnote|newtheorem)(?![A-Za-z])"
     r"|\\[\"'`]\{?[aeiouAEIOU]"
 )
-# The rests of \alpha, \beta, … where a program took the backslash and its letter for an escape.
+# The rests of \alpha, \beta, … if a program read the backslash and the letter as an escape.
 _LOST_ESCAPES: Final = {
     "\x07": ("a", "lpha|pprox|ngle|rcsin|rctan|rccos|st"),
     "\x08": ("b", "eta|ar|inom|egin|igl|igr|igcup|igcap|ig|oldsymbol|mod|ullet|matrix|f"),
@@ -132,12 +133,12 @@ def _whole_command(lost: re.Match[str]) -> str:
 
 
 def hide_math(code: str) -> str:
-    """Protect code: no mathematics is found in it, and it looks the same."""
+    """Protect code, so that no mathematics is found in it."""
     return code.translate(_HIDE_CODE)
 
 
 def prepared(text: str, source: SourceName) -> str:
-    """Return a text in which the formulas of a source can be found, with ends of blocks."""
+    """Return a text with marks at the ends of blocks, in which `html` finds the formulas."""
     if source == "latex":
         text = _prepared_latex(text)
     else:
@@ -206,6 +207,7 @@ def _with_ensured(text: str, macros: dict[str, Macro]) -> str:
         expanded = macros[use[1]].expanded_use(text, use.end())
         if expanded is None or use.start() < done:
             continue
+
         _, end = expanded
         parts += [text[done : use.start()], rf"\ensuremath{{{text[use.start() : end]}}}"]
         done = end
@@ -237,19 +239,22 @@ def _without_new_environments(text: str) -> tuple[str, dict[str, str]]:
         closing = opening and argument_at(text, opening[1])
         if new.start() < done or not opening or not closing:
             continue
+
         begin = re.search(MATH_ENVIRONMENT, opening[0])
         if begin is not None:
             edges[rf"\begin{{{new['name']}}}"] = begin[0]
             edges[rf"\end{{{new['name']}}}"] = rf"\end{{{begin['name']}}}"
         parts.append(text[done : new.start()])
         done = closing[1]
+
     parts.append(text[done:])
     return "".join(parts), edges
 
 
 def prose(text: str) -> str:
     """Return LaTeX outside formulas as readers see it."""
-    return unicodedata.normalize("NFC", _PROSE.sub(_shown, text))
+    visible = _PROSE.sub(_visible_text, text)
+    return unicodedata.normalize("NFC", visible)
 
 
 def is_latex(text: str) -> bool:
@@ -289,7 +294,8 @@ def _with_marked_definitions(text: str) -> str:
 
 def _marked_definitions(text: str) -> str:
     """Return the definitions of a text, as formulas."""
-    return "".join([_as_formula(text[begin:end]) for begin, end in definitions(text)])
+    formulas = [_as_formula(text[begin:end]) for begin, end in definitions(text)]
+    return "".join(formulas)
 
 
 def _as_formula(definition: str) -> str:
@@ -308,7 +314,7 @@ def _quoted(code: re.Match[str]) -> str:
     return hide_math(code["code"])
 
 
-def _shown(piece: re.Match[str]) -> str:
+def _visible_text(piece: re.Match[str]) -> str:
     """Return the text that readers see of a command or brace in prose."""
     if piece["accent"]:
         letter = piece["in_braces"] or piece["bare"] or ""
@@ -320,7 +326,7 @@ def _shown(piece: re.Match[str]) -> str:
         return f"\n{piece['look'] or ''}"
 
     if piece["command"]:
-        return _shown_command(piece["command"])
+        return _visible_command(piece["command"])
     if piece["sign"]:
         return piece["sign"]
     if piece["blank"] or piece[0].startswith(r"\\"):
@@ -328,7 +334,7 @@ def _shown(piece: re.Match[str]) -> str:
     return ""
 
 
-def _shown_command(command: str) -> str:
+def _visible_command(command: str) -> str:
     if command in _TABLE["letters"]:
         return str(_TABLE["letters"][command])
     if command in _FONTS:

@@ -124,6 +124,7 @@ def _shapes(columns: Columns, symbols: Numbers, levels: Sequence[Places]) -> tup
     shapes = np.empty(len(parents), np.uint64)
     below = np.zeros(len(parents), np.uint64)
     sizes = np.ones(len(parents), np.int64)
+
     for nodes in reversed(levels):
         above = parents[nodes]
         shapes[nodes] = mixed(symbols[nodes] + below[nodes] * _BELOW)

@@ -166,6 +166,7 @@ class _LayoutReader:
                 first = self.parents[first]
             self.parents[first] = fraction
             self.edges[first] = _OVER
+
         line.last = fraction
         line.todo = ()
         self.open(_DENOMINATOR, _UNDER)

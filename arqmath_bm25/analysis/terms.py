@@ -39,6 +39,7 @@ def _written_variables() -> list[tuple[str, ...]]:
                 written.append(f"~{PLACE}{distance}")
             else:
                 written.append(f"~{PLACE}")
+
         by_distance.append(tuple(written))
     return by_distance
 

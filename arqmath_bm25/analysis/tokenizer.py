@@ -4,8 +4,8 @@ The function is called with the LaTeX of a formula, without delimiters, and retu
 list of strings without white space. Their n-grams are the terms of the fields of math. It must
 return the same for the same LaTeX; workers and queries import it as well.
 
-So a configuration is code, but an index is not: a tokenizer that is named in its manifest runs only
-if a configuration that the user gave names the same one.
+So a configuration is code, but an index is not: a tokenizer that its manifest names runs only if a
+configuration of the user names the same tokenizer.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from typing import Final
 
 from arqmath_bm25.core.errors import InputError
 
-TRUSTED: Final = set[str]()  # named by configurations that the user gave
+TRUSTED: Final = set[str]()  # tokenizers that configurations of the user name
 _KEY: Final = "analysis.latex.tokenizer"
 
 
@@ -43,6 +43,7 @@ def load_tokenizer(name: str) -> Callable[[str], list[str]]:
             raise InputError(
                 f"{_KEY}: {name} failed on {latex[:60]!r}: {type(error).__name__}: {error}"
             ) from error
+
         if not isinstance(made, list) or not all(map(_is_token, made)):
             raise InputError(
                 f"{_KEY}: {name} returned {repr(made)[:60]} for {latex[:60]!r}; expected a list "

@@ -1,12 +1,12 @@
 r"""Formulas of a text without delimiters.
 
 Queries are typed as `x^2+y^2=z^2`, `sqrt(2)`, `Why does \sum \frac1n diverge`, `∑1/n²` or, in
-AsciiMath, between backticks. A formula is a run of what formulas are made of (letters on their own,
-numbers, signs, commands with their arguments, names of functions, and of operators beside = or +),
-up to a word or to punctuation before a blank. A command, a script, a sign that prose does not have
-or a function with its argument proves that it is one, as do two weaker marks: sums and relations of
-letters, values such as f(x), operators before a letter, Greek letters. Beside a formula, runs with
-any letter are formulas too. So "and/or", "C++", `file_name` and "p = .05" remain prose.
+AsciiMath, between backticks. A formula is a run of single letters, numbers, signs, commands with
+their arguments, names of functions, and names of operators next to = or +, up to a word or to
+punctuation before a blank. A command, a script, a sign that prose does not have or a function with
+its argument proves that a run is a formula, as do two weaker marks: sums and relations of letters,
+values such as f(x), operators before a letter, Greek letters. In a text with a formula, all runs
+with a letter are formulas. So "and/or", "C++", `file_name` and "p = .05" remain prose.
 """
 
 import re
@@ -18,14 +18,25 @@ from arqmath_bm25.core.tables import read_table
 
 _TABLE: Final[dict[str, Any]] = read_table(__file__)
 _WORDS: Final[dict[str, list[str]]] = {key: text.split() for key, text in _TABLE["words"].items()}
-_KIND_OF: Final = {name: kind for kind, names in _TABLE["kinds"].items() for name in names.split()}
+
+
+def _kinds_of_names() -> dict[str, str]:
+    """Map each name and sign of the table to its kind."""
+    kind_of = {}
+    for kind, names in _TABLE["kinds"].items():
+        for name in names.split():
+            kind_of[name] = kind
+    return kind_of
+
+
+_KIND_OF: Final = _kinds_of_names()
 _SIGNS: Final = "".join(sign for sign in _KIND_OF if len(sign) == 1 and sign.isalnum())  # ², ℝ
 _SIGN_KINDS: Final = frozenset("pru=+^_")
 _LETTERS: Final = rf"[^\W\d_{_SIGNS}]+"
 
 
 def _signs_of_kinds() -> Iterator[str]:
-    """Yield the characters of the signs of which every proof has one."""
+    """Yield the characters of signs; every proof has one of these signs."""
     for sign, kind in _KIND_OF.items():
         if kind in _SIGN_KINDS and not sign.isascii():
             yield sign
@@ -61,7 +72,7 @@ _MARK: Final = re.compile(
 )
 _TAKES_ARGUMENT: Final = frozenset("c^_BO")
 _OPERANDS: Final = frozenset("cvgnB)'up")
-_FACTORS: Final = frozenset("=+^")  # beside these a short word is a product
+_FACTORS: Final = frozenset("=+^")  # A short word next to one of these is a product.
 _OPERATOR_BEFORE: Final = re.compile(r"[=+*<>^~](\s?)$")
 _OPERATOR: Final = re.compile(r"(\s?)(?:[=+*<>^~]|-[^\s-])")
 _BOUND: Final = r"[_^](?:[0-9({\\-]|[A-Za-z](?![A-Za-z_]))"
@@ -92,7 +103,7 @@ _NEEDED_SIGNS: Final = re.compile(
 )
 _LETTER: Final = r"[^\W\d_]"
 _DIGIT: Final = "[\\d½⅓¼¾⅔]"
-# It begins with a class of signs, for which expressions are searched fastest.
+# The search is fastest for an expression that begins with a class of signs.
 _NEEDED_PLACES: Final = re.compile(
     rf"[(\[{{,\-−/](?:(?<={_LETTER}[(\[{{])|(?<=[\w'’!],)(?={_LETTER})"
     rf"|(?<={_DIGIT}[-−/])|(?<={_DIGIT}\s[-−/])|(?<=\s\s[-−/])"
@@ -148,10 +159,23 @@ def with_formulas(*contents: Content) -> list[Content]:
 
     Backticks around a formula are removed.
     """
-    texts = ["".join(map(str, content.pieces)) for content in contents]
-    if any(may_hold_formula(text) and formulas_in(text) for text in texts):
-        return [Content(tuple(_pieces(text, proved=True))) for text in texts]
-    return [Content(tuple(filter(None, [text]))) for text in texts]
+    texts = []
+    has_formula = False
+    for content in contents:
+        text = "".join(map(str, content.pieces))
+        texts.append(text)
+        if may_hold_formula(text) and formulas_in(text):
+            has_formula = True
+
+    marked = []
+    for text in texts:
+        pieces: tuple[str | Formula, ...] = ()
+        if has_formula:
+            pieces = tuple(_pieces(text, proved=True))
+        elif text:
+            pieces = (text,)
+        marked.append(Content(pieces))
+    return marked
 
 
 def may_hold_formula(text: str) -> bool:
@@ -181,10 +205,10 @@ def as_latex(typed: str) -> str:
     latex = _ARGUMENT.sub(lambda part: f"{part[1]}{{{part['inner']}}}", typed)
     latex = _MANY_DIGITS.sub(r"{\g<0>}", latex)
     latex = _IMAGE_OR_TRACE.sub(r"\\operatorname{\g<0>} ", latex)
-    return _TYPED.sub(_named, latex)
+    return _TYPED.sub(_latex_of_name, latex)
 
 
-def _named(name: re.Match[str]) -> str:
+def _latex_of_name(name: re.Match[str]) -> str:
     if name[0] in _TABLE["spelled"]:
         return str(_TABLE["spelled"][name[0]])
     if name[0] in _KIND_OF:
