@@ -80,7 +80,7 @@ def real() -> list[Layout]:
 
 
 def measure_ingest(plan: Plan) -> Part:
-    """Read posts beside BeautifulSoup."""
+    """Compare the reading of posts with BeautifulSoup."""
     return ingest.beside_soup(plan.generated(plan.sample), real(), plan.scratch, plan.repeats)
 
 
@@ -91,20 +91,20 @@ def measure_scaling(plan: Plan) -> Part:
 
 
 def measure_peers(plan: Plan) -> Part:
-    """Index and search beside other engines."""
+    """Compare indexing and search with other engines."""
     layouts = [plan.generated(plan.sample), *(of for of in real() if of.years("task1"))]
     return peers.beside_peers(layouts, plan.scratch, plan.repeats, plan.peers)
 
 
 def measure_growth(plan: Plan) -> Part:
-    """Build indexes of growing collections, and draw what they take."""
+    """Build indexes of growing collections, and draw their time and memory."""
     steps = [growth.build_all(plan.generated(size), plan.scratch) for size in plan.sizes]
     plot.draw(steps, plan.picture)
     return growth.report(steps, plan.picture)
 
 
 def measure_search(plan: Plan) -> Part:
-    """Run Task 1 beside stock Pyserini."""
+    """Compare Task 1 with stock Pyserini."""
     layout = plan.generated(min(SEARCHED, plan.sizes[-1]))
     collection = Collection(layout.data, plan.scratch / "searched")
     lucene = [Engine("lucene")]

@@ -107,7 +107,7 @@ def _build(code: Path, task: str, data: Path, work: Path, engine: str) -> Cost:
 
 
 def _whole(sizes: Sequence[float], costs: Sequence[Cost]) -> float:
-    """Return the CPU seconds for the whole collection, by what a GB more costs."""
+    """Return the CPU seconds for the whole collection, extrapolated by the cost of each GB."""
     first, last = costs[0].seconds, costs[-1].seconds
     if len(costs) == 1:
         return first * _WHOLE / sizes[0]

@@ -80,7 +80,7 @@ def daemons_cpu(cluster: spark_daemons.Cluster) -> float:
 
 
 def search(indexes: Path, data: Path) -> str:
-    """Rank the topics of 2022 by flat postings, which are added; say what a topic takes."""
+    """Add flat postings and rank the topics of 2022 by them; return the time of a topic."""
     task, collection = configured("task1"), Collection(data, indexes)
     ensure(IndexContent.of(task.index_task, collection), engines=[Engine("flat")])
     index = Index.of(task, collection, Engine("flat"))
@@ -156,7 +156,7 @@ def table(millions: float) -> None:
 
 
 def main() -> None:
-    """Measure what is asked for."""
+    """Run the measurements that the command line names."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -207,8 +207,9 @@ def _ways(index: Index) -> dict[tuple[str, str], Way]:
 def stock_searcher(index: Path, k1: float, b: float) -> Any:
     """Open an index with Pyserini's LuceneSearcher; the JVM runs already, with our options.
 
-    What its package imports plays no part here, and an empty module with every name stands in for
-    it: query encoders and torch; a catalogue of indexes, which it would download; progress bars.
+    The imports of its package are not used here, so an empty module with every name replaces each
+    of them: query encoders and torch; a catalogue of indexes, which it would download; progress
+    bars.
     """
     for name in ("pyserini.encode", "pyserini.prebuilt_index_info", "tqdm"):
         stand_in = types.ModuleType(name)

@@ -72,7 +72,7 @@ class Client(threading.Thread):
 
 
 def main() -> int:
-    """Generate, index, serve, ask, tell."""
+    """Generate and index posts, serve them, send queries and print the measurements."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--documents", type=int, default=100_000)
     options.add_argument("--clients", type=int, default=8)
@@ -93,7 +93,7 @@ def main() -> int:
 
 
 def served(command: list[str], engine: str, data: Path, given: argparse.Namespace) -> int:
-    """Serve by an engine, ask and tell; return the status."""
+    """Serve by an engine, send queries and print the measurements; return the status."""
     command = [*command, "--port", "0", "--engine", engine]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
@@ -138,7 +138,7 @@ def load(address: str, data: Path, clients: int, seconds: float, seed: int) -> l
 
 
 def tell(clients: list[Client], seconds: float, used: float) -> int:
-    """Print what was measured and return the status; `used` is the server's CPU time."""
+    """Print the measurements and return the status; `used` is the server's CPU time."""
     times = sorted(second for client in clients for second in client.seconds)
     failures = [failure for client in clients for failure in client.failures]
     p95 = statistics.quantiles(times, n=20)[-1]

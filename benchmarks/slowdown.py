@@ -48,13 +48,13 @@ _FORMULA: Final = re.compile(r"\$+[^$]*\$+")
 
 
 class Version(NamedTuple):
-    """A state of the program: its sources, and a directory for what it makes."""
+    """A state of the program: its sources, and a directory for its indexes and runs."""
 
     tree: Path
     place: Path
 
     def cpu_of(self, *arguments: object) -> float:
-        """Call the program; return its seconds of CPU, with those of its processes."""
+        """Call the program; return the CPU seconds of it and its processes."""
         process = self._start(*arguments)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)

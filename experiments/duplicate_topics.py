@@ -47,7 +47,7 @@ _FORMULA: Final = re.compile(r'(<span class="math-container"(?: id="[^"<>]*")?>)
 def judge_by_links(collection: Collection, number: int = TOPICS, seed: int = 0) -> Qrels:
     """Return judgments for `number` topics chosen at random, or all if there are fewer.
 
-    Raises InputError if the collection has no links, or none that makes a topic.
+    Raises InputError if the collection has no links, or no linked question can be a topic.
     """
     links = collection.layout.dump("PostLinks")
     if links is None:
@@ -95,7 +95,7 @@ def read_questions(collection: Collection, ids: Iterable[str]) -> Iterator[Topic
 
 
 def related(collection: Collection, qrels: Qrels) -> dict[str, set[int]]:
-    """Return of each topic its own thread and those of what is relevant to it."""
+    """Return for each topic its own thread and the threads of its relevant documents."""
     found = {}
     for topic_id, grades in qrels.items():
         threads = set(collection.posts.threads_of([doc for doc, g in grades.items() if g > 1]))
@@ -104,9 +104,9 @@ def related(collection: Collection, qrels: Qrels) -> dict[str, set[int]]:
 
 
 def deal(related: Mapping[str, Iterable[object]], number: int) -> list[list[str]]:
-    """Deal topics into parts of about the same size; what is related stays together.
+    """Divide topics into parts of about the same size; topics with a common key stay together.
 
-    So much may hang together that one part is larger than the others.
+    A part is larger than the others if very many topics are connected.
     """
     topics, keys = list(related), dict[object, int]()
     pairs = [

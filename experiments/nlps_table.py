@@ -55,7 +55,7 @@ KEYS = ("map_500_official", "map_500", "recall_500")
 
 
 def gold_of(statements: Sequence[Statement]) -> dict[str, tuple[str, ...]]:
-    """Return the relevant premises; a statement is none of its own."""
+    """Return the relevant premises of each statement, without the statement itself."""
     return {
         s.statement_id: tuple(p for p in s.references if p != s.statement_id) for s in statements
     }
@@ -127,8 +127,12 @@ def compare(
 
 
 def cut_to(ids: set[str], statements: Sequence[Statement]) -> list[Statement]:
-    """Return the statements with those of their premises that are among `ids`."""
-    return [replace(s, references=tuple(p for p in s.references if p in ids)) for s in statements]
+    """Return the statements without the premises that are not among `ids`."""
+    cut = []
+    for statement in statements:
+        references = tuple(premise for premise in statement.references if premise in ids)
+        cut.append(replace(statement, references=references))
+    return cut
 
 
 if __name__ == "__main__":

@@ -145,9 +145,9 @@ def perturb(
         Path | None, typer.Option("--json", metavar="FILE", help="The table as JSON.")
     ] = None,
 ) -> None:
-    """Ask the topics in other ways, and compare the scores with those of the topics as given.
+    """Change the wording of the topics, and compare the scores with the scores of the originals.
 
-    Variables get other names, words of courtesy surround the question, dollars are lost, and so
+    Variables get other names, polite phrases surround the question, dollars are lost, and so
     on. Scores are nDCG over whole rankings, unjudged answers as not relevant, on topics with an
     answer of grade 2 or 3. It needs flat postings: index task1 --engine flat.
 

@@ -48,7 +48,7 @@ _CUTS: Final = {
 
 
 class Source(NamedTuple):
-    """A thread in sentences: those of the title are one."""
+    """A thread in sentences; the title is one sentence."""
 
     tags: tuple[str, ...]
     title: Sentence
@@ -129,7 +129,7 @@ def sentences(content: Content) -> list[Sentence]:
 def halves(latex: str) -> tuple[str, str] | None:
     """Cut a formula before its first relation or sum outside of all brackets, None if it has none.
 
-    What stands to the left must not be empty: the minus of `-x` is no sum.
+    The left side must not be empty: the minus of `-x` is no sum.
     """
     depth = place = 0
     for token in _TOKEN.findall(latex):
@@ -141,7 +141,7 @@ def halves(latex: str) -> tuple[str, str] | None:
 
 
 class FormulaBook:
-    """The formulas of a collection by id, and those of invented threads."""
+    """The formulas of a collection by id, and the formulas of invented threads."""
 
     def __init__(self, directory: Path, chance: random.Random, noise: float) -> None:
         self._files, self._random, self._noise = formula_files(directory), chance, noise
@@ -156,7 +156,7 @@ class FormulaBook:
 
     def renewed(self, text: str, post_id: int, thread_id: int, kind: str) -> str:
         """Return a text whose formulas are instances of their own, some new."""
-        tail = ""  # of the formula before
+        tail = ""  # the second half of the previous formula
 
         def renew(span: re.Match[str]) -> str:
             nonlocal tail
@@ -175,7 +175,7 @@ class FormulaBook:
         return _SPAN.sub(renew, text)
 
     def write(self, directory: Path) -> None:
-        """Write the formula files: links to those that there are, and one of what is invented."""
+        """Write the formula files: links to the existing files, and a file of invented formulas."""
         directory.mkdir(parents=True)
         for file in self._files:
             (directory / file.name).symlink_to(file.resolve())

@@ -27,8 +27,8 @@ def reproduce(
     """Make every result of the book again, from index to score, and compare.
 
     DIR gets index.html, results.md and results.json (commands, scores, expected scores, CPU time,
-    versions, digests) beside the indexes, runs and configurations. The exit status is 1 if a score
-    differs. With the official collection, results.json is what to send to fill the empty rows.
+    versions, digests) next to the indexes, runs and configurations. The exit status is 1 if a score
+    differs. With the official collection, send results.json to fill the empty rows.
 
     Example: python -m experiments reproduce -o results
     """

@@ -63,10 +63,10 @@ _SENTENCE: Final = re.compile(r"(?<=[.:])\s+|\n+")
 
 
 def judged(collection: Collection, task: LabTask) -> tuple[Qrels, set[str]]:
-    """Return the judgments of what a collection holds, and its posts with grade 1 or higher.
+    """Return the judgments of the documents of a collection, and its posts of grade 1 or higher.
 
-    Topics without a relevant answer or formula are left out. Formulas get their visual ids of v3;
-    the judgments of 2021 have those of v2.
+    Topics without a relevant answer or formula are left out. Formulas get their visual ids of v3,
+    while the judgments of 2021 have visual ids of v2.
     """
     names: dict[str, str] = {}  # judged id → that of the result
     older: dict[str, str] = {}
@@ -145,7 +145,7 @@ def write_answers(collection: Collection, data: Path) -> None:
 def invented_premises(
     premises: Sequence[Premise], cited: set[str], number: int, chance: random.Random, noise: float
 ) -> Iterator[Premise]:
-    """Yield `number` premises made of the sentences of those that are not `cited`."""
+    """Yield `number` premises made of the sentences of premises that are not `cited`."""
     sources = [premise for premise in premises if premise.premise_id not in cited]
     texts = {p.premise_id: list(filter(None, _SENTENCE.split(p.text))) for p in sources}
     forms = [chance.choice(sources) for _ in range(number)]
@@ -222,7 +222,7 @@ def remix(
     """Write a larger collection for Task 1: the posts of DATA among invented threads.
 
     It has the topics and judgments of DATA, so that other commands take it as their DATA. Choose
-    settings by it: in a small subset nearly every relevant answer is found, whatever the settings.
+    settings by it: in a small subset nearly every relevant answer is found with any settings.
 
     Example: python -m experiments remix --data data/arqmath-lite -o remix-30000
     """
@@ -247,11 +247,11 @@ def transfer(
     seed: Annotated[int, typer.Option(help="Seed of the random draw.")] = 1,
     noise: Annotated[float, typer.Option(help="Share of what is drawn from anywhere.")] = 0.4,
 ) -> None:
-    """Score all variants in DATA as it is, and in collections that grow around it.
+    """Score all variants in DATA, and in larger collections that contain it.
 
-    The judged posts and premises stay; around them stand invented ones, of which none is relevant.
-    Scores are nDCG / MAP / nDCG' over the topics of 2020 and 2021, for nlps MAP@500 / recall@500
-    over the dev set; what is unjudged is not relevant.
+    The judged posts and premises stay; invented ones, which are not relevant, are added. Scores are
+    nDCG / MAP / nDCG' over the topics of 2020 and 2021, for nlps MAP@500 / recall@500 over the dev
+    set; unjudged documents are not relevant.
 
     Example: python -m experiments transfer task2 --data data/arqmath-lite --sizes 12000,30000
     """

@@ -34,7 +34,7 @@ def run_module(
     python: Path = Path(sys.executable),
     environment: Mapping[str, str] | None = None,
 ) -> Any:
-    """Run a module of this directory; return what it prints as JSON. Raises ChildError."""
+    """Run a module of this directory; return the JSON that it prints. Raises ChildError."""
     done = subprocess.run(
         [python, "-m", module, *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": str(_BENCHMARKS), **(environment or {})},

@@ -219,7 +219,7 @@ ENGINES: Final = {
 
 
 def index_documents(engine: Engine, documents: Path, index: Path) -> dict[str, Any]:
-    """Index, and tell how long it took."""
+    """Index documents; return the time that it took."""
     began = time.perf_counter()
     engine.index(documents, index)
     return {"seconds": time.perf_counter() - began}
@@ -228,7 +228,7 @@ def index_documents(engine: Engine, documents: Path, index: Path) -> dict[str, A
 def search(
     engine: Engine, queries: Path, index: Path, rankings: Path, rounds: int
 ) -> dict[str, Any]:
-    """Rank in several rounds, write the rankings of the last one, and tell how long each took."""
+    """Rank in several rounds, and write the rankings of the last one; return the times."""
     asked = json.loads(queries.read_text(encoding="utf-8"))
     rank = engine.open(index)
     seconds = []
@@ -241,7 +241,7 @@ def search(
 
 
 def main() -> int:
-    """Do what the command line says and print what was measured."""
+    """Run the command line and print the measurements."""
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("engine", choices=ENGINES)
     parser.add_argument("work", choices=("index", "search"))

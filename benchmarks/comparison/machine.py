@@ -18,7 +18,7 @@ _PACKAGES: Final = (
 
 
 def describe() -> dict[str, str]:
-    """Return name → value: the machine, what else it does, and the versions of what is measured."""
+    """Return name → value: the machine, its load, and the versions of the measured programs."""
     cpu = re.search(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return {

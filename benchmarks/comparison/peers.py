@@ -84,7 +84,7 @@ def _table(layout: Layout, work: Path, repeats: int, venv: Path) -> Table:
 
 
 def _write_documents(layout: Layout, work: Path) -> int:
-    """Write what is indexed to work/documents, in as many files as the package does; count it."""
+    """Write documents to work/documents, in as many files as the package; return their number."""
     run_module("comparison.pipelines", "package", layout.data, work / "fields")
     (work / "documents").mkdir()
     count = 0
@@ -103,7 +103,7 @@ def _write_documents(layout: Layout, work: Path) -> int:
 
 
 def _write_queries(layout: Layout, path: Path) -> int:
-    """Write the terms of the topics of the last year that is there; return how many there are."""
+    """Write the terms of the topics of the last available year; return the number of topics."""
     analyzer = Analyzer(configured("task1").settings.analysis)
     queries = []
     for topic in read_topics(layout.topics("task1", layout.years("task1")[-1])):

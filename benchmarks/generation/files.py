@@ -35,7 +35,7 @@ def write_collection(
 ) -> None:
     """Write a collection whose posts have `size` bytes (or up to 1 % and a batch more).
 
-    `advance` is told how many bytes of posts each step wrote.
+    `advance` is called with the number of bytes of posts that each step wrote.
     """
     threads = Threads(seed)
     representations = ("latex", "slt") if slt else ("latex",)

@@ -112,7 +112,7 @@ def mathml(numbers: Integers, alternative: list[str]) -> list[str]:
 
 
 def in_xml(formula: str) -> str:
-    """Return LaTeX as it stands in an attribute of the XML files: escaped as HTML, then as XML."""
+    """Return LaTeX in the form of an attribute of the XML files: escaped as HTML, then as XML."""
     if "&" in formula or "<" in formula or ">" in formula or '"' in formula or "\n" in formula:
         return escape(escape(formula.replace("\n", " "), quote=False))
     return formula

@@ -94,7 +94,7 @@ DELETED_COMMENTS: Final = 0.75
 
 
 def quantile_draw(table: Sequence[float], uniform: Floats) -> Integers:
-    """Turn uniform numbers into whole numbers whose values at SHARES are those of `table`."""
+    """Turn uniform numbers into whole numbers with the quantiles of `table` at SHARES."""
     logarithms = np.interp(uniform, SHARES, np.log1p(table))  # lengths are about log-normal
     return np.rint(np.expm1(logarithms)).astype(np.int64)
 

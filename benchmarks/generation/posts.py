@@ -64,7 +64,7 @@ class FormulaRows(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question as it stands in the XML file."""
+    """A question in the form of the XML file."""
 
     title: str
     body: str
@@ -204,7 +204,7 @@ class Threads:
         return shape
 
     def _spans(self, rows: FormulaRows, counts: Integers, shape: Integers) -> list[str]:
-        """Return every formula as it stands in the file, with or without its id."""
+        """Return every formula in the form of the file, with or without its id."""
         spans = [
             _SPAN.format(formula_id, in_xml(formula))
             for formula_id, formula in zip(rows.formula_id, rows.latex, strict=True)

@@ -97,7 +97,7 @@ def write_results(book: Book, made: dict[str, Any], pages: Pages) -> None:
 
 
 def _rows(table: Table, made: dict[str, Any]) -> Iterable[list[str]]:
-    """Yield a row for each run and set of topics; those of other people have no score of ours."""
+    """Yield a row for each run and set of topics; runs of other people have no score of ours."""
     for key, row in table.rows.items():
         for one in table.sets:
             expected = joined(row.scores.get(one, ()))

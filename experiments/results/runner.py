@@ -64,10 +64,10 @@ class Maker:
         ]
 
     def make_all(self, tell: Callable[[str, str, dict[str, Any]], None]) -> dict[str, Any]:
-        """Make every row; return what is known of them, which is JSON.
+        """Make every row; return the results as JSON.
 
-        `tell` gets table, row and what was made of it. Raises InputError with what a failing
-        command says.
+        `tell` is called with each table, row and result. Raises InputError with the message of a
+        command that fails.
         """
         if not self.rows:
             raise InputError(f"{self._collection.layout.data}: has nothing that the book is about")
@@ -188,7 +188,7 @@ class Maker:
         return f"judgments/{path.name}"
 
     def _run(self, words: list[str]) -> tuple[str, float]:
-        """Run a command; return what it prints, and its seconds of the CPU."""
+        """Run a command; return its output and its CPU time in seconds."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         program = [sys.executable, "-m", "arqmath_bm25", "--quiet"]
         done = subprocess.run([*program, *words], cwd=self._place, capture_output=True, text=True)

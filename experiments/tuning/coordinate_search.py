@@ -66,9 +66,10 @@ class Tuned:
 
 
 def tune(trials: Trials, number: int, progress: Callable[[int], None] = lambda _: None) -> Tuned:
-    """Search on all topics, and on all but those of each of `number` folds.
+    """Search on all topics, and for each of `number` folds on the topics of the other folds.
 
-    With one fold, what is compared was chosen on the same topics. `progress` is told each search.
+    With one fold, settings are compared on the topics by which they were chosen. `progress` is
+    called for each search.
     """
     default: Settings = trials.index.task.settings
     before = trials.values(default)

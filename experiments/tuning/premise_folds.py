@@ -33,7 +33,7 @@ _SEED: Final = 16
 
 
 def folds(training: Sequence[Statement]) -> list[NDArray[np.int64]]:
-    """Return numbers of training statements, those of each fold; by their ids alone."""
+    """Return the numbers of the training statements in each fold, which their ids decide."""
     cited = {premise for statement in training for premise in statement.references}
     rows = [n for n, s in enumerate(training) if s.references and s.statement_id not in cited]
     rows.sort(key=lambda n: training[n].statement_id)

@@ -54,9 +54,9 @@ class Judged(NamedTuple):
 
     @classmethod
     def read(cls, index: Index, sets: Sequence[str]) -> Judged:
-        """Read `duplicates`, years, and topic files beside whose topics_X.xml is qrels_X.tsv.
+        """Read sets of topics: `duplicates`, years, and files topics_X.xml with a qrels_X.tsv.
 
-        Raises InputError for what is missing, and for a topic that two sets have.
+        Raises InputError for a missing file, and for a topic of two sets.
         """
         collected = FlatSearcher(index.directory / _STORE, 1.2, 0.75).ids
         topics: dict[str, Topic] = {}
@@ -203,13 +203,13 @@ class AnswerTrials(RankedFields):
         return deal(related(self.index.collection, self.judged.qrels), number)
 
     def weights(self, settings: Any) -> dict[str, float]:
-        """Return those of the variant."""
+        """Return the weights of the variant."""
         return dict(settings.variants[self.variant])
 
     def query(self, topic: Topic, k3: float) -> Query:
-        """Return the terms of the topic in every field that the index was built to weigh.
+        """Return the terms of the topic in every field that has a weight in the index.
 
-        They are those that the default weights choose.
+        The terms are chosen by the default weights.
         """
         settings = self.index.task.settings.query.model_copy(update={"k3": k3})
         query = build_query(topic, self._analyzer, self._weights, settings, self.index.searcher())
@@ -249,7 +249,7 @@ class FormulaTrials(RankedFields):
         return deal(relevant, number)
 
     def weights(self, settings: Any) -> dict[str, float]:
-        """Return those of the variant."""
+        """Return the weights of the variant."""
         return dict(settings.variants[self.variant].fields)
 
     def query(self, topic: Topic, k3: float) -> Query:
@@ -268,7 +268,7 @@ class PremiseTrials(Trials):
     places = ("variants", "ridge")
 
     def folds(self, number: int) -> list[list[str]]:
-        """Return the folds of the training set, whatever number is asked for."""
+        """Return the folds of the training set, whose number is fixed."""
         training = PremiseRanker(self.index, self.index.task.settings).training
         return [[training[n].statement_id for n in part] for part in folds(training)]
 
