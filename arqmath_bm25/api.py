@@ -1,13 +1,13 @@
-r"""The library's face: `import arqmath_bm25 as arq`, with pandas as its language.
+r"""The public interface of the library: `import arqmath_bm25 as arq`; tables are pandas frames.
 
-    collection = arq.Collection("/data/ARQMath")  # arq.sample() is the bundled one
+    collection = arq.Collection("/data/ARQMath")  # arq.sample() is the bundled sample
     index = collection.index("task1")
     index.search(r"Why does $\sum 1/n$ diverge?", k=10)
     topics = collection.topics("task1", 2021)
     run = index.run(topics, variant="both")
     arq.evaluate(run, collection.qrels("task1", 2021))
 
-Faults of the input are raised as InputError, with the messages of the command line.
+Faulty input raises InputError, with the messages of the command line.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import re
 from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
@@ -64,36 +65,49 @@ else:
     pd = LazyModule("pandas")  # takes half a second to load
 
 __all__ = [
-    "Collection", "Index", "Table", "TaskName", "analyze", "compare", "evaluate", "fuse",
-    "read_qrels", "read_run", "sample", "terms", "tokenize", "write_run",
-]  # fmt: skip
+    "Collection",
+    "Index",
+    "Table",
+    "TaskName",
+    "analyze",
+    "compare",
+    "evaluate",
+    "fuse",
+    "read_qrels",
+    "read_run",
+    "sample",
+    "terms",
+    "tokenize",
+    "write_run",
+]
 _NAME: Final = re.compile(r"\w([\w.-]*\w)?")
 TaskName = Literal["task1", "task2", "task3", "nlps", "docs"]
 
 
 class _Guessable(ABCMeta):
-    """Answers a name that a class does not have with the one that people mean."""
+    """Raises an AttributeError that suggests the name which people mean."""
 
     def __getattr__(cls, name: str) -> Any:
         raise no_attribute(repr(cls.__name__), name, dir(cls))
 
 
 class _ValueObject(metaclass=_Guessable):
-    """What is compared, hashed and pickled by what it is made from."""
+    """Equality, hash and pickle by constructor arguments."""
 
     @property
     @abstractmethod
     def _made_by(self) -> tuple[Any, ...]:
-        """The arguments from which its class makes the like."""
+        """The arguments from which its class makes an equal object."""
 
     @property
     @abstractmethod
     def _summary(self) -> dict[str, object]:
-        """What a notebook shows of it."""
+        """The properties that a notebook shows, by their labels."""
 
     def _repr_html_(self) -> str:
+        summary = pd.Series(self._summary)
         with pd.option_context("display.max_colwidth", None):
-            return pd.Series(self._summary).to_frame().to_html(header=False)
+            return summary.to_frame().to_html(header=False)
 
     def __getattr__(self, name: str) -> Any:
         kind = type(self)
@@ -103,7 +117,9 @@ class _ValueObject(metaclass=_Guessable):
         return type(self), self._made_by
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, type(self)) and self._made_by == other._made_by
+        if not isinstance(other, type(self)):
+            return False
+        return self._made_by == other._made_by
 
     def __hash__(self) -> int:
         return hash(self._made_by)
@@ -116,34 +132,37 @@ class _ValueObject(metaclass=_Guessable):
 
     @abstractmethod
     def close(self) -> None:
-        """Close what is open; what is asked afterwards opens it again."""
+        """Close all files and connections; they are reopened on demand."""
 
 
 class Collection(_ValueObject, Files):
-    """A collection: its indexes, topics and judgments."""
+    """A collection: its files, indexes, topics and judgments."""
 
     @classmethod
     def of(
         cls, documents: Table, name: str = "documents", indexes: str | Path = INDEXES
     ) -> Collection:
-        """Keep documents of one's own below `indexes`, and return the collection that they are.
+        """Store your own documents below `indexes`, and return them as a collection.
 
-        Rows have id (or docno, doc_id, _id) and text, and may have title and tags: a frame, or
-        dicts or named tuples from any iterable, which is read once; or texts alone, in a list (ids
-        "1", "2", …) or by their ids in a dict. A collection of the same name is replaced; its index
-        is then stale, unless the documents are the same. Raises InputError for any other row.
+        `documents` is a frame, or an iterable of dicts or named tuples, which is read once. Its
+        rows have id (or docno, doc_id, _id) and text, and may have title and tags. It may also be a
+        list of texts, which get the ids "1", "2", …, or a dict of texts by id. A collection of the
+        same name is replaced; its index is then stale, unless the documents are the same. Raises
+        InputError for any other row.
         """
         if not _NAME.fullmatch(name):
             raise InputError(f"name {name!r}: expected letters, digits and . _ - between them")
-        place = Path(indexes) / "own" / name
+
+        directory = Path(indexes) / "own" / name
         rows = texts_as_rows(documents, "id", "text")
-        return cls(write_corpus(rows_of(rows, "documents"), place), indexes)
+        corpus = write_corpus(rows_of(rows, "documents"), directory)
+        return cls(corpus, indexes)
 
     def __repr__(self) -> str:
         return f"<Collection {self.name}>"
 
     def close(self) -> None:
-        """Close the posts; what is asked afterwards opens them again."""
+        """Close the file of posts; it is reopened on demand."""
         vars(self).pop("_posts", None)
 
     @property
@@ -153,13 +172,21 @@ class Collection(_ValueObject, Files):
 
     @property
     def _made_by(self) -> tuple[Any, ...]:
-        data = self.layout.data.absolute() if self.on_site else None
+        data = None
+        if self.on_site:
+            data = self.layout.data.absolute()
         return data, self.indexes.absolute()
 
     @property
     def _summary(self) -> dict[str, object]:
-        years: dict[str, object] = {task: ", ".join(self.years(task)) for task in TASKS}
-        return {"Collection": self.name, "files": self.path, "indexes": self.directory, **years}
+        summary: dict[str, object] = {
+            "Collection": self.name,
+            "files": self.path,
+            "indexes": self.directory,
+        }
+        for task in TASKS:
+            summary[task] = ", ".join(self.years(task))
+        return summary
 
     @showing_its_arguments
     def index(
@@ -173,102 +200,136 @@ class Collection(_ValueObject, Files):
         engine: EngineName = "auto",
         hosts: str | None = None,
     ) -> Index:
-        """Open the index of a task; it is built first where there is none.
+        """Open the index of a task; it is built first if there is none.
 
-        Without `config` an index is used with the settings that it was built with. `indexes` is a
-        directory in place of the collection's own, `threads` (default: all cores) are used to build
-        and to rank. `engine` is lucene or flat, for which an index is also built where it is there
-        for another, opensearch, with the URLs of its `hosts` and commas between, or auto, which
-        takes what is there; none changes the ranking. Raises InputError if the index is of other
-        files or settings, unless `overwrite`, if it cannot be built, and for an engine that cannot
-        be had.
+        `config` is a YAML file with settings that differ from the defaults; without it an index
+        keeps the settings of its build. `indexes` is the directory of the indexes, by default the
+        collection's own. `threads` (default: all cores) build and rank. `engine` is "lucene" or
+        "flat", "opensearch" with the URLs of its `hosts`, separated by commas, or "auto", which
+        takes an index of any engine; the ranking is the same. `overwrite` checks an existing index
+        byte by byte, and builds it again if it is damaged. Raises InputError if the index cannot be
+        built, and for an engine that is not available.
         """
-        files = self
-        if indexes is not None:
-            files = Collection(self.layout.data if self.on_site else None, indexes)
         if isinstance(config, Mapping):
             raise InputError(
                 "config: expected the path of a YAML file, which may hold only what differs from "
                 "the default"
             )
-        settings = Path(config) if config is not None else None
-        threads, by = threads or processors(), chosen_engine(engine, hosts)
-        asked = as_built(task, files)
-        if settings:
-            asked = of_config(task, files, settings)
+
+        collection = self
+        if indexes is not None:
+            data = None
+            if self.on_site:
+                data = self.layout.data
+            collection = Collection(data, indexes)
+
+        threads = threads or processors()
+        backend = chosen_engine(engine, hosts)
+        settings = None
+        if config is None:
+            configured_task = as_built(task, collection)
+        else:
+            settings = Path(config)
+            configured_task = of_config(task, collection, settings)
+            settings = settings.absolute()
+
         try:
-            TaskIndex.of(asked, files, by)
-            is_there = not overwrite
+            TaskIndex.of(configured_task, collection, backend)
+            exists = True
         except NoIndexError:
-            is_there = False
-        if not is_there:
+            exists = False
+
+        if overwrite or not exists:
             with closing(Processes(threads)) as workers:
-                for content in with_needed([asked.index_task], files):
-                    ensure(content, workers, [by], read_all=overwrite)
-        return Index(files, task, threads, settings and settings.absolute(), by)
+                for content in with_needed([configured_task.index_task], collection):
+                    ensure(content, workers, [backend], read_all=overwrite)
+
+        return Index(collection, task, threads, settings, backend)
 
     @showing_its_arguments
     def documents(self, task: TaskName, config: Path | None = None) -> Iterator[dict[str, Any]]:
-        """Yield what other engines may index: docno, text, and fields → tokens.
+        """Yield documents for other engines: dicts with docno, text and fields.
 
-        These are the terms of a configuration, without `config` of the task's own: of Task 1 those
-        of an answer and its question, of `docs` those of a document. Raises InputError for other
-        tasks.
+        `fields` is a dict from the name of a field to its list of tokens, by the configuration
+        `config` (default: the task's own). Documents of Task 1 are answers with their questions,
+        documents of `docs` your own. Raises InputError for other tasks.
         """
         for text, document in configured(task, config).documents(self):
-            fields = {name: bag.terms.split() for name, bag in document.own.items()}
+            fields = {}
+            for name, bag in document.own.items():
+                fields[name] = bag.terms.split()
             yield {"docno": document.doc_id, "text": text, "fields": fields}
 
     def years(self, task: TaskName) -> tuple[str, ...]:
-        """Return the years whose topics are there; of NLPS the sets of statements."""
+        """Return the years whose topics the collection has; for NLPS the sets of statements."""
         if task == "docs":
             return ()
-        return self.premises.splits() if task == "nlps" else self.layout.years(task)
+        if task == "nlps":
+            return self.premises.splits()
+        return self.layout.years(task)
 
     def judged_years(self, task: TaskName) -> tuple[str, ...]:
-        """Return the years, or sets, whose judgments are there."""
+        """Return the years, or sets of statements, whose judgments the collection has."""
         return RULES[task_class(task).lab].judged_years(self)
 
     @showing_its_arguments
     def topics(self, task: TaskName, year: int | str | Path) -> pd.DataFrame:
         """Return the topics of a year, of a set of statements (NLPS: dev, test) or of a file.
 
-        Columns: qid and query, text with `$…$` around its formulas; of ARQMath title and question
-        (HTML) and tags (a tuple), of Task 2 formula_id and formula (LaTeX) as well, which query is;
-        excluded (a tuple of ids) where queries name documents that must not be returned.
-        Raises InputError if there are none.
+        A frame with a row for each topic. Columns: qid, and query (text with `$…$` around its
+        formulas). Topics of ARQMath also have title and question (HTML) and tags (a tuple), topics
+        of Task 2 formula_id and formula (LaTeX), which is the query. The column excluded (a tuple
+        of ids) is there if topics name documents that must not be returned. Raises InputError if
+        there are no such topics.
         """
-        ranking, years = configured(task), self.years(task)
-        if str(year) not in years and not Path(str(year)).is_file():
+        name = str(year)
+        years = self.years(task)
+        if name not in years and not Path(name).is_file():
             there = ", ".join(years) or "none"
             raise InputError(f"{task}: no topics {year}; there are {there}, or give a topic file")
-        ((folder, path),) = ranking.topic_files(self, [str(year)])
-        topics, rules = ranking.read(self, folder, path).topics, RULES[ranking.lab]
+
+        ranking = configured(task)
+        ((folder, path),) = ranking.topic_files(self, [name])
+        topics = ranking.read(self, folder, path).topics
+
         columns: dict[str, list[Any]] = {
-            "qid": [topic.topic_id for topic in topics], "query": list(map(_text, topics)),
-        }  # fmt: skip
-        for name in rules.topic_columns:
-            columns[name] = [getattr(topic, name) for topic in topics]
-        if any(topic.excluded for topic in topics):
-            columns["excluded"] = [topic.excluded for topic in topics]
+            "qid": [topic.topic_id for topic in topics],
+            "query": list(map(_text, topics)),
+        }
+        for column in RULES[ranking.lab].topic_columns:
+            columns[column] = [getattr(topic, column) for topic in topics]
+
+        excluded = [topic.excluded for topic in topics]
+        if any(excluded):
+            columns["excluded"] = excluded
+
         return pd.DataFrame(columns).rename(columns={"latex": "formula"})
 
     @showing_its_arguments
     def qrels(self, task: TaskName, year: int | str | Path) -> pd.DataFrame:
-        """Return the official judgments of a year, or of a file: qid, docno, label; of NLPS `dev`.
+        """Return the official judgments of a year (NLPS: of the set dev), or of a file.
 
-        Of Task 2 docno is a visual id; Task 3 has the posts of Task 1. `evaluate` needs the `attrs`
-        of the frame, which selections keep. Raises InputError if there are none.
+        A frame with a row for each judgment and the columns qid, docno and label (the grade, an
+        int). In Task 2 docno is a visual id; Task 3 is judged by the posts of Task 1. `evaluate`
+        needs the `attrs` of the frame, which selections keep. Raises InputError if there are no
+        judgments.
         """
         rules = RULES[task_class(task).lab]
         file = rules.judgments_named(self, str(year))
-        read = Evaluator(self).judgments(rules.topic_task, file)
-        attrs: dict[str, Any] = {"task": task, "file": str(file), "notes": list(read.notes)}
-        if read.ids is not None:
-            attrs.update(formulas=str(self.layout.formulas()), tables=str(self.directory))
-            attrs.update(ids=read.ids)
-        frame = qrels_frame(read.qrels)
-        frame.attrs.update(attrs)
+        judgments = Evaluator(self).judgments(rules.topic_task, file)
+
+        frame = qrels_frame(judgments.qrels)
+        frame.attrs.update(
+            task=task,
+            file=str(file),
+            notes=list(judgments.notes),
+        )
+        if judgments.ids is not None:
+            frame.attrs.update(
+                formulas=str(self.layout.formulas()),
+                tables=str(self.directory),
+                ids=judgments.ids,
+            )
         return frame
 
 
@@ -278,17 +339,24 @@ def sample(indexes: str | Path = INDEXES) -> Collection:
 
 
 class Index(_ValueObject):
-    """An index that is open. Thread-safe; the first ranking by Lucene starts the JVM."""
+    """An open index. It is thread-safe; the first ranking by Lucene starts the JVM."""
 
     @showing_its_arguments
     def __init__(
-        self, collection: Collection, task: TaskName, threads: int | None = None,
-        config: Path | None = None, engine: Engine | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        collection: Collection,
+        task: TaskName,
+        threads: int | None = None,
+        config: Path | None = None,
+        engine: Engine | None = None,
+    ) -> None:
         if not isinstance(collection, Collection):
             raise InputError("collection: expected a Collection, whose index(TASK) opens an index")
+
+        if engine is None:
+            engine = chosen_engine("auto")
         self.collection = collection
-        self._opened = TaskIndex.open(collection, task, config, engine or chosen_engine("auto"))
+        self._opened = TaskIndex.open(collection, task, config, engine)
         self._threads = threads or processors()
         self._config = config
 
@@ -300,11 +368,11 @@ class Index(_ValueObject):
         return self._opened.manifest.counts["documents"]
 
     def close(self) -> None:
-        """Close what is open; what is asked afterwards opens it again."""
+        """Close the files of the index; they are reopened on demand."""
         self._opened.close()
 
     def __contains__(self, docno: object) -> bool:
-        """Return whether a document is there."""
+        """Return whether the index has a document."""
         return self._opened.task.find(str(docno), self._opened) is not None
 
     def __getitem__(self, docno: str) -> dict[str, str]:
@@ -323,31 +391,42 @@ class Index(_ValueObject):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The configuration, as a YAML file would have it."""
+        """The configuration, as nested dicts with the keys of a YAML file."""
         settings: dict[str, Any] = self._opened.task.settings.model_dump(mode="json")
         return settings
 
     @property
     def _made_by(self) -> tuple[Any, ...]:
-        return self.collection, self.task, self._threads, self._config, self._opened.engine
+        return (
+            self.collection,
+            self.task,
+            self._threads,
+            self._config,
+            self._opened.engine,
+        )
 
     @property
     def _summary(self) -> dict[str, object]:
-        about = {"Index": self.task, "collection": self.collection.name, "files": self.path}
-        return {**about, "documents": len(self), "variants": ", ".join(self.variants)}
+        return {
+            "Index": self.task,
+            "collection": self.collection.name,
+            "files": self.path,
+            "documents": len(self),
+            "variants": ", ".join(self.variants),
+        }
 
     @property
     def variants(self) -> list[str]:
-        """Names of what can be run; `primary` is the one for those who do not choose."""
+        """The names of the variants of the ranking; `primary` is the default."""
         return self._opened.variants
 
     @property
     def primary(self) -> str:
-        """The variant of calls that name none."""
+        """The default variant."""
         return self._opened.task.primary
 
     def chosen(self, variant: str | None) -> str:
-        """Return a variant, the primary one for None; InputError if the configuration lacks it."""
+        """Return `variant`, by default the primary one; InputError for an unknown variant."""
         return self._opened.task.chosen(variant)
 
     @showing_its_arguments
@@ -359,35 +438,45 @@ class Index(_ValueObject):
         tags: str | Sequence[str] = (),
         years: int | Sequence[int] = (),
     ) -> pd.DataFrame:
-        """Return the `k` best documents for a text with `$…$` around its formulas.
+        """Return the `k` best documents for a text with `$…$` around its formulas, or for several.
 
-        Only those whose question has all `tags` and is of one of the `years`, if any are given.
-        Columns: docno, score, rank (from 1), title (of the question) and text, shortened; for
-        several queries also qid, their number from "1" on. Raises InputError for a variant that the
-        configuration lacks, unless 1 ≤ k ≤ 1,000, and for tags and years of a task other than 1
-        and 2.
+        With `tags` and `years` only documents are returned whose question has all the tags and is
+        of one of the years. The frame has a row for each document, best first, and the columns
+        docno, score, rank (from 1), title (of the question) and text (shortened), Task 2 also
+        post_id and visual_id, Task 3 answer. For several queries the first column is qid, their
+        number from "1" on. Raises InputError for an unknown variant, unless 1 ≤ k ≤ 1,000, and for
+        tags and years of a task other than 1 and 2.
         """
-        task, k = self._opened.task, _count("k", k)
+        task = self._opened.task
+        k = _count("k", k)
         if isinstance(tags, str):
             tags = [tags]
         if isinstance(years, int):
             years = [years]
         posts = PostFilter.of(tags, years)
-        several = isinstance(query, Iterable) and not isinstance(query, str | bytes)
-        ranked = [
-            (str(number), self._opened.search(_query(text), self.chosen(variant), k, posts))
-            for number, text in enumerate(query if several else [query], 1)
-        ]
-        frame = run_frame(ranked, task.lab).drop(columns=[] if several else "qid")
-        found = [task.found(hit, self.collection) for _, hits in ranked for hit in hits]
-        titles = [each.plain_title for each in found]
-        texts = [each.short_text for each in found]
+
+        is_list = isinstance(query, Iterable) and not isinstance(query, str | bytes)
+        queries = query if is_list else [query]
+        ranked = []
+        titles = []
+        texts = []
+        for number, text in enumerate(queries, 1):
+            hits = self._opened.search(_query(text), self.chosen(variant), k, posts)
+            ranked.append((str(number), hits))
+            for hit in hits:
+                found = task.found(hit, self.collection)
+                titles.append(found.plain_title)
+                texts.append(found.short_text)
+
+        frame = run_frame(ranked, task.lab)
+        if not is_list:
+            frame = frame.drop(columns="qid")
         return frame.assign(title=titles, text=texts)
 
     def document(self, docno: str) -> dict[str, str]:
-        """Return a document: docno, title (of its question) and text, all of it.
+        """Return a document as a dict with docno, title (of its question) and the whole text.
 
-        Raises InputError if there is none.
+        Raises InputError for an unknown document.
         """
         hit = self._opened.task.find(str(docno), self._opened)
         if hit is None:
@@ -397,20 +486,25 @@ class Index(_ValueObject):
     def analyze(self, text: str, html: bool = False) -> dict[str, list[str]]:
         """Return the terms of a text, or of HTML, by their kind, with the settings of this index.
 
-        Those of Task 2 are the terms of one formula, in LaTeX without dollars, by field.
+        For Task 2, `text` is one formula in LaTeX without dollars, and the terms are by field.
         """
         task = self._opened.task.index_task
         settings = task.settings.analysis
         if isinstance(settings, FormulaAnalysisSettings):
-            return FormulaAnalyzer(settings, task.settings.fields).latex(text)
+            formula_analyzer = FormulaAnalyzer(settings, task.settings.fields)
+            return formula_analyzer.latex(text)
+
         if isinstance(settings, AnalysisSettings):
-            return analyze(text, html, Analyzer(settings))
-        return analyze(text, html, Analyzer(AnalysisSettings(text=settings.text), ngrams=False))
+            analyzer = Analyzer(settings)
+        else:
+            text_only = AnalysisSettings(text=settings.text)
+            analyzer = Analyzer(text_only, ngrams=False)
+        return analyze(text, html, analyzer)
 
     def document_frequency(self, *terms: str) -> pd.DataFrame:
-        """Return how many documents hold terms, spelled as `analyze` returns them.
+        """Return the number of documents that contain each term, as `analyze` spells it.
 
-        A row for each term, a column for each field of the index.
+        A frame with a row for each term and a column for each field of the index.
         """
         fields = self._opened.task.index_task.fields or ()
         counts = self._opened.searcher().document_counts(dict.fromkeys(fields, terms))
@@ -424,23 +518,36 @@ class Index(_ValueObject):
         docno: str,
         variant: str | None = None,
     ) -> pd.DataFrame:
-        """Return what gave a document its score for a text, or for a row of topics.
+        """Return the parts of a document's score for a text, or for a row of topics.
 
-        Columns: part (a field, or evidence as the configuration names it), term (of a field, else
-        empty) and score, which add up to that of the document; `attrs` has its score and rank.
-        Raises InputError if it is not among the best 1,000, or the variant's scores are no sums.
+        A frame with a row for each term or other evidence. Columns: part (a field, or evidence as
+        the configuration names it), term (empty for evidence) and score; the scores add up to the
+        score of the document. `attrs` has its score and rank. Raises InputError if the document is
+        not among the best 1,000, and for a variant whose scores are not sums.
         """
-        task, chosen = self._opened.task, self.chosen(variant)
-        topic = task.topic(query) if isinstance(query, str) else _topic(dict(query), task)
-        (hits,) = self._opened.rank([topic], chosen, MAX_DEPTH, self._threads)
+        task = self._opened.task
+        variant = self.chosen(variant)
+        if isinstance(query, str):
+            topic = task.topic(query)
+        else:
+            topic = _topic(dict(query), task)
+
+        (hits,) = self._opened.rank([topic], variant, MAX_DEPTH, self._threads)
         for rank, hit in enumerate(hits, 1):
-            if str(docno) in (hit.doc_id, hit.visual_id):
-                (parts,) = self._opened.explain(topic, chosen, [hit])
-                rows = [(p.name, *of) for p in parts for of in p.terms or [("", p.score)]]
-                frame = pd.DataFrame(rows, columns=["part", "term", "score"])
-                frame.attrs.update(score=hit.score, rank=rank)
-                return frame
-        raise InputError(f"docno {docno}: it is not among the {len(hits):,} best of {chosen}")
+            if str(docno) not in (hit.doc_id, hit.visual_id):
+                continue
+
+            (parts,) = self._opened.explain(topic, variant, [hit])
+            rows = []
+            for part in parts:
+                for term, score in part.terms or [("", part.score)]:
+                    rows.append((part.name, term, score))
+
+            frame = pd.DataFrame(rows, columns=["part", "term", "score"])
+            frame.attrs.update(score=hit.score, rank=rank)
+            return frame
+
+        raise InputError(f"docno {docno}: it is not among the {len(hits):,} best of {variant}")
 
     @showing_its_arguments
     def run(
@@ -450,65 +557,87 @@ class Index(_ValueObject):
         depth: int = MAX_DEPTH,
         text: bool = False,
     ) -> pd.DataFrame:
-        """Rank for topics as `Collection.topics` returns them, with qid and query alone, or texts.
+        """Return the `depth` best documents of each topic, as a run.
 
-        Texts are a list, with the qids "1", "2", …, or a dict by qid.
+        `topics` are rows as `Collection.topics` returns them, rows of qid and query, a list of
+        texts, which get the qids "1", "2", …, or a dict of texts by qid. The title and question of
+        a row are searched if its query is their text; a query that was rewritten is searched
+        instead of them.
 
-        A row's title and question are searched while its query is still their text; a query that
-        was rewritten is searched as it is. Returns the `depth` best documents of each: qid, docno,
-        score, rank (from 1, best first), of Task 2 also post_id and visual_id, of Task 3 answer;
-        with `text` title (of the question) and text, all of it. Scores are those of a run file, of
-        which none are equal. Raises InputError for missing columns, an id that comes twice and a
-        variant that the configuration lacks.
+        The frame has a row for each document, best first, and the columns qid, docno, score and
+        rank (from 1), Task 2 also post_id and visual_id, Task 3 answer; with `text` also title (of
+        the question) and the whole text. Scores are as in a run file, where no two of a topic are
+        equal. Raises InputError for missing columns, a repeated qid and an unknown variant.
         """
-        task, chosen, depth = self._opened.task, self.chosen(variant), _count("depth", depth)
+        task = self._opened.task
+        variant = self.chosen(variant)
+        depth = _count("depth", depth)
+
         rows = texts_as_rows(topics, "qid", "query")
         topics = table(rows, "topics", "qid", "query")
-        if topics["qid"].duplicated().any():
-            twice = topics["qid"][topics["qid"].duplicated()].iloc[0]
-            raise InputError(f"topics: qid {twice} comes twice; drop_duplicates('qid') first")
+        is_repeated = topics["qid"].duplicated()
+        if is_repeated.any():
+            qid = topics["qid"][is_repeated].iloc[0]
+            raise InputError(f"topics: qid {qid} comes twice; drop_duplicates('qid') first")
+
         records = [_topic(row, task) for row in topics.to_dict("records")]
-        ranked = list(self._opened.rank(records, chosen, depth, self._threads))
-        return self._ranked(records, ranked, chosen, depth, text)
+        ranked = list(self._opened.rank(records, variant, depth, self._threads))
+        return self._run_frame(records, ranked, variant, depth, text)
 
     @showing_its_arguments
     def score(self, candidates: Table, variant: str | None = None) -> pd.DataFrame:
-        """Score documents that somebody else found: rows of topics with a docno each.
+        """Score given documents, such as the hits of another engine.
 
-        Returns the rows with score and rank (from 1), best first, as `run` ranks them where its
-        first stage returns these documents and no others; a document without a term of the query
-        begins at 0. Answers (Task 1) and documents of `docs` only. Raises InputError as `run` does.
+        `candidates` are rows of topics (see `run`) with a docno each. Returns these rows with score
+        and rank (from 1), best first, as `run` ranks them if its first stage returns only these
+        documents; the first-stage score of a document without a term of the query is 0. For answers
+        (Task 1) and documents of `docs` only. Raises InputError as `run` does.
         """
-        task, chosen = self._opened.task, self.chosen(variant)
+        task = self._opened.task
+        variant = self.chosen(variant)
         rows = table(candidates, "candidates", "qid", "query", "docno")
         rows = rows.drop(columns=["score", "rank"], errors="ignore")
-        first = rows.drop_duplicates("qid")
-        records = [_topic(row, task) for row in first.to_dict("records")]
-        groups = rows.groupby("qid", sort=False)["docno"]
-        documents = [list(dict.fromkeys(groups.get_group(qid))) for qid in first["qid"]]
-        ranked = list(self._opened.score(records, chosen, documents))
-        scored = self._ranked(records, ranked, chosen)
+
+        records = []
+        documents = []
+        for _, group in rows.groupby("qid", sort=False):
+            records.append(_topic(group.iloc[0].to_dict(), task))
+            documents.append(list(dict.fromkeys(group["docno"])))
+
+        ranked = list(self._opened.score(records, variant, documents))
+        scored = self._run_frame(records, ranked, variant)
         return scored.merge(rows, on=["qid", "docno"])[[*rows, "score", "rank"]]
 
     def features(self, candidates: Table, variant: str | None = None) -> pd.DataFrame:
-        """Return what each field and kind of evidence gives to documents, for learning to rank.
+        """Return the parts of the scores of documents, as features for learning to rank.
 
-        A row for each of `candidates`, as `score` takes them, and a column for each part, as
-        `explain` names them; 0 where a document gets nothing.
+        A frame of floats with a row for each of `candidates` (see `score`) and a column for each
+        part of a score (see `explain`), which is 0 where it adds nothing.
         """
-        task, chosen = self._opened.task, self.chosen(variant)
+        task = self._opened.task
+        variant = self.chosen(variant)
         rows = table(candidates, "candidates", "qid", "query", "docno")
         features = []
-        for _, of_topic in rows.groupby("qid", sort=False):
-            hits = [self._opened.task.find(str(docno), self._opened) for docno in of_topic["docno"]]
-            topic = _topic(of_topic.iloc[0].to_dict(), task)
-            parts = self._opened.explain(topic, chosen, [hit or Hit("", 0) for hit in hits])
-            scores = [{part.name: part.score for part in of_hit} for of_hit in parts]
-            features.append(pd.DataFrame(scores, index=of_topic.index))
-        frame = pd.concat(features) if features else pd.DataFrame(index=rows.index)
-        return frame.reindex(rows.index)[sorted(map(str, frame))].fillna(0.0)
+        for _, group in rows.groupby("qid", sort=False):
+            topic = _topic(group.iloc[0].to_dict(), task)
+            hits = []
+            for docno in group["docno"]:
+                hit = task.find(str(docno), self._opened)
+                hits.append(hit or Hit("", 0))
 
-    def _ranked(
+            scores = []
+            for parts in self._opened.explain(topic, variant, hits):
+                scores.append({part.name: part.score for part in parts})
+            features.append(pd.DataFrame(scores, index=group.index))
+
+        if not features:
+            return pd.DataFrame(index=rows.index)
+
+        frame = pd.concat(features).reindex(rows.index)
+        columns = sorted(map(str, frame))
+        return frame[columns].fillna(0.0)
+
+    def _run_frame(
         self,
         topics: list[Topic],
         ranked: list[list[Hit]],
@@ -516,16 +645,20 @@ class Index(_ValueObject):
         depth: int = MAX_DEPTH,
         text: bool = False,
     ) -> pd.DataFrame:
+        """Return the hits of topics as a run, with its manifest in `attrs`."""
         task = self._opened.task
-        frame = run_frame(zip((t.topic_id for t in topics), ranked, strict=True), task.lab)
+        qids = [topic.topic_id for topic in topics]
+        frame = run_frame(zip(qids, ranked, strict=True), task.lab)
         if text:
-            shown = [self._texts(hit) for hits in ranked for hit in hits]
-            frame = frame.join(pd.DataFrame(shown, frame.index, ["title", "text"]))
+            texts = list(map(self._texts, chain.from_iterable(ranked)))
+            frame = frame.join(pd.DataFrame(texts, frame.index, ["title", "text"]))
+
         manifest = self._opened.manifest_of(variant, depth, "arqmath_bm25.Index.run")
         frame.attrs.update(task=task.lab, name=manifest["tag"], manifest=manifest)
         return frame
 
     def _texts(self, hit: Hit) -> dict[str, str]:
+        """Return title and text of a hit."""
         found = self._opened.task.found(hit, self.collection)
         return {"title": found.plain_title, "text": found.full_text}
 
@@ -538,31 +671,53 @@ def _count(name: str, number: object) -> int:
 
 
 def _query(query: object) -> str:
+    """Return a query; InputError unless it is a string."""
     if not isinstance(query, str):
         raise InputError(f"query {repr(query)[:60]}: expected a text with $…$ around its formulas")
     return query
 
 
 def _text(topic: Topic) -> str:
-    """Return a topic as one text with `$…$` around its formulas; of Task 2 the formula alone."""
+    """Return a topic as one text with `$…$` around its formulas; in Task 2 it is one formula."""
     if topic.formulas:
         return f"${topic.latex}$"
-    return f"{read_title(topic.title).text}\n{read_body(topic.question).text}".strip()
+
+    title = read_title(topic.title).text
+    question = read_body(topic.question).text
+    return f"{title}\n{question}".strip()
 
 
 def _topic(row: Mapping[Hashable, Any], task: Task[Any]) -> Topic:
-    """Return the topic of a row: its title and question while `query` is their text, else `query`.
+    """Return the topic of a row: title and question if `query` is their text, else the query.
 
-    So a query that somebody has rewritten is searched as it is, whatever stands beside it.
+    A query that somebody has rewritten is searched in place of title and question.
     """
-    qid, query = str(row["qid"]), _query(row["query"])
-    excluded = tuple(map(str, ids)) if isinstance(ids := row.get("excluded"), (tuple, list)) else ()
-    if isinstance(row.get("title"), str) and isinstance(row.get("question"), str):
-        formula, tags = row.get("formula"), row.get("tags")
-        tags = tuple(tags) if isinstance(tags, (tuple, list)) else ()
-        formulas = (formula,) if formula else ()
-        question = row["title"], row["question"]
-        topic = Topic(qid, *question, tags, row.get("formula_id", ""), formulas, excluded)
+    qid = str(row["qid"])
+    query = _query(row["query"])
+    excluded = tuple(map(str, _members(row.get("excluded"))))
+    title = row.get("title")
+    question = row.get("question")
+    if isinstance(title, str) and isinstance(question, str):
+        formulas: tuple[str, ...] = ()
+        if row.get("formula"):
+            formulas = (row["formula"],)
+        topic = Topic(
+            qid,
+            title,
+            question,
+            tuple(_members(row.get("tags"))),
+            row.get("formula_id", ""),
+            formulas,
+            excluded,
+        )
         if _text(topic) == query:
             return topic
+
     return task.topic(query)._replace(topic_id=qid, excluded=excluded)
+
+
+def _members(value: object) -> Sequence[Any]:
+    """Return a tuple or list; an empty tuple for any other value, such as a missing one."""
+    if isinstance(value, tuple | list):
+        return value
+    return ()

@@ -1,8 +1,8 @@
 """Runs and judgments as pandas frames, with the columns of PyTerrier: read, written, scored.
 
-A run is what a run file of the same rows would be: scores alone decide its order, equal ones as the
-labs' scripts order them. What a frame cannot say in columns stands in its `attrs`. Callers may have
-other tables than frames, and the columns of ir_measures and ranx (`table`).
+A frame means the same as a run file with its rows: only scores decide the order, and equal scores
+are ordered as the labs' scripts do. Values for a whole frame are in its `attrs`. Callers may also
+pass other tables than frames, and columns with the names of ir_measures and ranx (`table`).
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ else:
     pd = LazyModule("pandas")  # takes half a second to load
 
 Table: TypeAlias = "pd.DataFrame | Mapping[str, Mapping[str, float]] | Iterable[Any]"
-# Columns of PyTerrier → what ir_measures, ir_datasets and ranx call them.
-_CALLED: Final[Mapping[str, tuple[str, ...]]] = {
+
+# Columns of PyTerrier → their names in ir_measures, ir_datasets and ranx.
+_OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "qid": ("query_id", "q_id"),
     "docno": ("doc_id",),
     "label": ("relevance",),
@@ -51,45 +52,62 @@ _RANKED: Final = ("qid", "docno", "score", "rank")
 
 @overload
 def evaluate(
-    run: Table, qrels: Table, *, per_topic: Literal[False] = False,
-    measures: str | Sequence[object] | None = None, task: RunTask | None = None,
+    run: Table,
+    qrels: Table,
+    *,
+    per_topic: Literal[False] = False,
+    measures: str | Sequence[object] | None = None,
+    task: RunTask | None = None,
     relevant: int | None = None,
-) -> pd.Series[Any]: ...  # fmt: skip
+) -> pd.Series[Any]: ...
 
 
 @overload
 def evaluate(
-    run: Table, qrels: Table, *, per_topic: Literal[True],
-    measures: str | Sequence[object] | None = None, task: RunTask | None = None,
+    run: Table,
+    qrels: Table,
+    *,
+    per_topic: Literal[True],
+    measures: str | Sequence[object] | None = None,
+    task: RunTask | None = None,
     relevant: int | None = None,
-) -> pd.DataFrame: ...  # fmt: skip
+) -> pd.DataFrame: ...
 
 
 @showing_its_arguments
 def evaluate(
-    run: Table, qrels: Table, *, per_topic: bool = False,
-    measures: str | Sequence[object] | None = None, task: RunTask | None = None,
+    run: Table,
+    qrels: Table,
+    *,
+    per_topic: bool = False,
+    measures: str | Sequence[object] | None = None,
+    task: RunTask | None = None,
     relevant: int | None = None,
-) -> pd.Series | pd.DataFrame:  # fmt: skip  # pdoc cannot read Series[Any]
-    """Score a run by judgments, as `eval` does; both may be frames, lists of dicts, nested dicts.
+) -> pd.Series | pd.DataFrame:
+    """Score a run by judgments, as the command `eval` does.
 
-    Returns the numbers under the keys of `eval --json`, or with `per_topic` a row for every judged
-    topic; with `measures` (one name or several as `eval --measure` takes them, keys, or objects of
-    ir_measures) these alone. The task is that of the `attrs` of the judgments (`Collection.qrels`)
-    or of the run, or `task`; without these the topics decide, which are the labs' or others.
-    Relevant is a grade of 2 or more for topics of the labs, else of 1 or more, or as `relevant`
-    says. Warnings about the scores are ScoreWarnings. Raises InputError if the two do not fit each
-    other, and for a label that is not from -9 to 9.
+    `run` has the columns qid, docno and score, `qrels` qid, docno and label (a grade); both may be
+    frames, lists of dicts, or dicts topic → document → value. `measures` is one name or several,
+    as `eval --measure` takes them, or objects of ir_measures; by default the measures of the task.
+    `task` is by default taken from the `attrs` of the judgments (`Collection.qrels`) or of the run,
+    else from the topics: the labs' own or others. `relevant` is the lowest relevant grade, by
+    default 2 for topics of the labs, else 1.
+
+    Returns a series of averages over all judged topics, from 0 to 1, under the keys of
+    `eval --json`; with `per_topic` a frame with a row for each judged topic and a column for each
+    measure. Warnings about the scores are ScoreWarnings. Raises InputError if run and judgments do
+    not fit each other, and for a label that is not from -9 to 9.
     """
     names = _measure_names(measures)
     scored = _score("run", run, qrels, task, named_measures(*names or ()), relevant)
     score = scored.score
     _warn(score.warnings)
-    table = pd.DataFrame.from_dict(score.values, orient="index").rename_axis("qid")
+    table = pd.DataFrame.from_dict(score.values, orient="index")
+    table = table.rename_axis("qid")
     numbers = pd.Series(score.to_json())
 
     if names is not None:
-        keys = [key_of(name) for name in names]
+        keys = list(map(key_of, names))
         for name, key in zip(names, keys, strict=True):
             if key not in table:
                 known = ", ".join(map(str, table))
@@ -103,9 +121,9 @@ def evaluate(
 
 
 def _measure_names(measures: str | Sequence[object] | None) -> list[str] | None:
-    """Return the names of measures: of one, as a string or an object of ir_measures, or of several.
+    """Return the names of one or several measures, given as strings or objects of ir_measures.
 
-    A string may list several with commas between.
+    A string may list several names, separated by commas.
     """
     if measures is None:
         return None
@@ -113,7 +131,7 @@ def _measure_names(measures: str | Sequence[object] | None) -> list[str] | None:
         return split_names(measures)
     if not isinstance(measures, Iterable):
         return [str(measures)]
-    return [str(measure) for measure in measures]
+    return list(map(str, measures))
 
 
 @showing_its_arguments
@@ -127,10 +145,13 @@ def compare(
 ) -> pd.DataFrame:
     """Compare every run with the first, topic by topic, as the command `compare` does.
 
-    `runs` are runs by name, or in a list (then named by their `attrs`). Returns a row for
-    each but the first: means, difference with its interval, wins, ties and losses, p-values of the
-    t-test and the randomization test, plain and corrected by Holm. `attrs` has the `measure`
-    (default: the first that the task reports) and the `warnings`, which are ScoreWarnings too.
+    `runs` is a dict of runs by name, or a list of runs, which are named by their `attrs`; see
+    `evaluate` for their columns, `task` and `relevant`. `measure` is by default the first measure
+    of the task. Returns a frame with a row for each run but the first: means, difference with its
+    95 % interval, wins, ties and losses (numbers of topics), p-values of the t-test and the
+    randomization test, plain and corrected by Holm. `attrs` has the `measure` and the `warnings`,
+    which are also raised as ScoreWarnings. Raises InputError for fewer than two runs or topics, and
+    if the runs are not scored on the same topics.
     """
     if isinstance(measure, pd.DataFrame | Mapping):
         raise InputError(
@@ -145,12 +166,13 @@ def compare(
         further = named_measures(name)
 
     scored = []
-    for run, frame in _named(runs).items():
-        scored.append(_score(run, frame, qrels, task, further, relevant))
-    compared = compare_runs(scored, name)
-    _warn(compared.warnings)
-    frame = pd.DataFrame(map(asdict, compared.comparisons))
-    frame.attrs.update(measure=compared.measure, warnings=compared.warnings)
+    for run_name, run in _frames_by_name(runs).items():
+        scored.append(_score(run_name, run, qrels, task, further, relevant))
+
+    result = compare_runs(scored, name)
+    _warn(result.warnings)
+    frame = pd.DataFrame(map(asdict, result.comparisons))
+    frame.attrs.update(measure=result.measure, warnings=result.warnings)
     return frame
 
 
@@ -163,10 +185,14 @@ def fuse(
     k: int = RRF_K,
     depth: int = MAX_DEPTH,
 ) -> pd.DataFrame:
-    """Fuse runs of one task into one, as the command `fuse` does; see `runs.fusion`.
+    """Fuse runs of one task into one, as the command `fuse` does.
 
-    Raises InputError for a single run, runs of several tasks or without a common topic, and for
-    weights that are no numbers from 0 on, one for each run.
+    `method` is "rrf", reciprocal rank fusion with the constant `k` (Cormack, Clarke and Büttcher,
+    SIGIR 2009), or "weighted", the sum of scores that are scaled to 0 … 1 in each topic (Fox and
+    Shaw, TREC-2, 1994). `weights` has a number for each run, by default 1. Returns the `depth` best
+    documents of each topic, with the columns of `Index.run`. Raises InputError for a single run,
+    runs of several tasks or without a common topic, and for weights that are negative, all 0, or
+    not one for each run.
     """
     if not isinstance(method, str) or method not in get_args(Method):
         methods = " or ".join(get_args(Method))
@@ -177,76 +203,95 @@ def fuse(
             "fuse([run, other])"
         )
 
-    named = _named(runs)
-    if len(named) == 1:
+    frames = _frames_by_name(runs)
+    if len(frames) == 1:
         raise InputError("runs: one run alone; fusion takes two or more")
-    tasks = {name: _task_of(run) for name, run in named.items()}
+
+    tasks = {name: _task_of(run) for name, run in frames.items()}
     task = next(iter(tasks.values()), AnswerRules.task)
-    RULES[task].require("fuse", next(iter(named), ""))
+    RULES[task].require("fuse", next(iter(frames), ""))
     for name, other in tasks.items():
         if other != task:
             raise InputError(f"{name}: a run of {other}; fuse runs of {task} only")
 
-    factors = check_weights("weights", weights, len(named))
-    read = [Run(Path(name), task, _rows(run)) for name, run in named.items()]
-    visual: dict[str, str] = {}
-    for run in named.values():
+    factors = check_weights("weights", weights, len(frames))
+    parsed = []
+    has_posts = True
+    visual_ids: dict[str, str] = {}
+    for name, run in frames.items():
+        parsed.append(Run(Path(name), task, _rows(run)))
+        has_posts = has_posts and "post_id" in run
         if "visual_id" in run:
-            visual.update(zip(run["docno"], run["visual_id"].astype(str), strict=True))
+            visual = run["visual_id"].astype(str)
+            visual_ids.update(zip(run["docno"], visual, strict=True))
 
-    posts = all("post_id" in run for run in named.values())
-    fused = fuse_runs(read, factors, method, k, depth, posts)
+    fused = fuse_runs(parsed, factors, method, k, depth, has_posts)
     frame = run_frame(fused.items(), task)
     if "visual_id" in frame:
-        frame["visual_id"] = [visual.get(doc, "") for doc in frame["docno"]]
+        frame["visual_id"] = [visual_ids.get(doc, "") for doc in frame["docno"]]
     frame.attrs["task"] = task
     return frame
 
 
 def _score(
-    name: str, run: Table, qrels: Table, task: RunTask | None,
-    measures: Sequence[Measure], relevant: int | None,
-) -> ScoredRun:  # fmt: skip
+    name: str,
+    run: Table,
+    qrels: Table,
+    task: RunTask | None,
+    measures: Sequence[Measure],
+    relevant: int | None,
+) -> ScoredRun:
+    """Score one run, which messages call `name`."""
     run = table(run, "run", "qid", "docno", "score")
     qrels = table(qrels, "qrels", "qid", "docno", "label")
-    judged: Qrels = {}
+    grades: Qrels = {}
     rows = zip(qrels["qid"], qrels["docno"], qrels["label"], strict=True)
     for number, (qid, doc, label) in enumerate(rows):
-        judged.setdefault(qid, {})[doc] = read_grade(f"qrels: row {number}", doc, str(label))
+        grade = read_grade(f"qrels: row {number}", doc, str(label))
+        grades.setdefault(qid, {})[doc] = grade
+
     task = task or qrels.attrs.get("task") or _task_of(run)
     if task not in RULES:
         raise InputError(f"task {task!r}: expected one of {', '.join(RULES)}")
-    least = relevance_threshold(RULES[task], judged) if relevant is None else relevant
+
+    if relevant is None:
+        relevant = relevance_threshold(RULES[task], grades)
     judgments = Judgments(
-        Path("qrels"), judged, qrels.attrs.get("ids"), tuple(qrels.attrs.get("notes", ())), least
+        Path("qrels"),
+        grades,
+        ids=qrels.attrs.get("ids"),
+        notes=tuple(qrels.attrs.get("notes", ())),
+        relevant=relevant,
     )
 
-    read = Run(Path(name), task, _rows(run), partial(_open_ids, run, qrels))
-    return replace(score_run(read, judgments, measures), run=name)
+    parsed = Run(Path(name), task, _rows(run), partial(_open_ids, run, qrels))
+    scored = score_run(parsed, judgments, measures)
+    return replace(scored, run=name)
 
 
 def _open_ids(run: pd.DataFrame, qrels: pd.DataFrame) -> FormulaIds:
     """Return the formula index that judgments of Task 2 belong to."""
     if "formulas" in qrels.attrs:
-        return _cached_ids(Path(qrels.attrs["formulas"]), Path(qrels.attrs["tables"]))
+        formulas = Path(qrels.attrs["formulas"])
+        tables = Path(qrels.attrs["tables"])
+        return _load_ids(formulas, tables)
 
-    # Selections, merges and CSV files lose attrs: the run itself may have the visual ids.
-    of_v2 = known_year(map(str, qrels["qid"])) == "2021"  # judged by the visual ids of v2
-    if of_v2 or not {"visual_id", "post_id"} <= set(run):
+    # Selections, merges and CSV files lose attrs, but the run itself may have the visual ids.
+    # The judgments of 2021 have the visual ids of v2, which runs do not have.
+    is_v2 = known_year(map(str, qrels["qid"])) == "2021"
+    if is_v2 or not {"visual_id", "post_id"} <= set(run):
         raise InputError(
             "qrels: their attrs are lost, which say what the visual ids are; set qrels.attrs to "
             f"those of Collection.qrels({FormulaRules.task!r}, …)"
         )
 
-    columns = run.drop_duplicates("docno")[["docno", "visual_id", "post_id"]].to_numpy()
-    return FormulaIds.from_rows(columns)
+    formulas_once = run.drop_duplicates("docno")
+    rows = formulas_once[["docno", "visual_id", "post_id"]].to_numpy()
+    return FormulaIds.from_rows(rows)
 
 
-def _named(runs: Mapping[str, Table] | Sequence[Table]) -> dict[str, pd.DataFrame]:
-    """Return the frames of several runs by their names.
-
-    Raises InputError for one run in the place of several.
-    """
+def _frames_by_name(runs: Mapping[str, Table] | Sequence[Table]) -> dict[str, pd.DataFrame]:
+    """Return the frames of several runs by their names; InputError if only one run is given."""
     several = not isinstance(runs, pd.DataFrame | str) and isinstance(runs, Iterable)
     if not several:
         raise InputError(
@@ -254,55 +299,76 @@ def _named(runs: Mapping[str, Table] | Sequence[Table]) -> dict[str, pd.DataFram
             '{"name": run, "other": other}'
         )
 
-    columns = "qid", "docno", "score"
+    columns = ("qid", "docno", "score")
+    by_name: dict[str, pd.DataFrame] = {}
     if isinstance(runs, Mapping):
-        return {str(name): table(run, str(name), *columns) for name, run in runs.items()}
+        for key, run in runs.items():
+            name = str(key)
+            by_name[name] = table(run, name, *columns)
+        return by_name
 
-    frames = [table(run, f"run {number}", *columns) for number, run in enumerate(runs, 1)]
-    names = [str(run.attrs.get("name", "run")) for run in frames]
-    named = {}
-    for number, (name, run) in enumerate(zip(names, frames, strict=True), 1):
-        unique = name if names.count(name) == 1 else f"{name} {number}"
-        named[unique] = run
+    frames = []
+    names = []
+    for number, run in enumerate(runs, 1):
+        frame = table(run, f"run {number}", *columns)
+        frames.append(frame)
+        names.append(str(frame.attrs.get("name", "run")))
 
-    return named
+    for number, (name, frame) in enumerate(zip(names, frames, strict=True), 1):
+        if names.count(name) > 1:
+            name = f"{name} {number}"
+        by_name[name] = frame
+
+    return by_name
 
 
 def _warn(notes: Iterable[str]) -> None:
+    """Raise notes as warnings in the line that called the library."""
     for note in notes:
         warnings.warn(note, ScoreWarning, stacklevel=4)
 
 
 @showing_its_arguments
 def read_run(path: str | Path) -> pd.DataFrame:
-    """Read a run file of any task, in the lab's form or TREC's, plain or packed by gzip.
+    """Read a run file of any task, in the lab's form or TREC's, plain or compressed by gzip.
 
-    Returns the columns of `Index.run` (but for visual_id), rows and ranks as in the file; attrs
-    have its `name`, and its manifest if there is one. Rows of NLPS have no scores: they get
-    1 / rank. Raises InputError for any other file.
+    Returns a frame with the columns of `Index.run` except visual_id, with rows and ranks as in the
+    file; `attrs` has its task, its `name` (the tag) and its manifest, if there is one. Runs of NLPS
+    have no scores; their rows get 1 / rank. Raises InputError for any other file.
     """
-    run = Run.read(Path(path))
+    path = Path(path)
+    run = Run.read(path)
     further = run.rules.hit_columns[:1]
     frame = pd.DataFrame(sorted(run.rows), columns=RunRow._fields)
     frame = frame.rename(columns={"topic_id": "qid", "doc_id": "docno"})
     frame = frame[[*_RANKED, *further]]
-    attrs = {"name": run.tag, "manifest": read_manifest(Path(path))}
-    frame.attrs.update(task=run.task, **{key: value for key, value in attrs.items() if value})
+
+    frame.attrs["task"] = run.task
+    if run.tag:
+        frame.attrs["name"] = run.tag
+    manifest = read_manifest(path)
+    if manifest:
+        frame.attrs["manifest"] = manifest
     return frame
 
 
 @showing_its_arguments
 def read_qrels(path: str | Path) -> pd.DataFrame:
-    """Read judgments of documents in TREC's form or BEIR's; see `Collection.qrels` for the labs'.
+    """Read judgments of documents in TREC's form or BEIR's; `Collection.qrels` reads the labs'.
 
-    Returns qid, docno and label. Raises InputError for any other file.
+    Returns a frame with the columns qid, docno and label (a grade from -9 to 9). Raises InputError
+    if the file is not a qrels file.
     """
-    return qrels_frame(qrels_files.read_qrels(Path(path)))
+    qrels = qrels_files.read_qrels(Path(path))
+    return qrels_frame(qrels)
 
 
 def qrels_frame(qrels: Qrels) -> pd.DataFrame:
-    """Return judgments as a frame."""
-    rows = [(qid, doc, label) for qid in qrels for doc, label in qrels[qid].items()]
+    """Return judgments as a frame with the columns qid, docno and label."""
+    rows = []
+    for qid, grades in qrels.items():
+        for doc, grade in grades.items():
+            rows.append((qid, doc, grade))
     return pd.DataFrame(rows, columns=["qid", "docno", "label"])
 
 
@@ -310,36 +376,43 @@ def qrels_frame(qrels: Qrels) -> pd.DataFrame:
 def write_run(
     run: Table, path: str | Path, name: str | None = None, form: run_writing.RunForm = "lab"
 ) -> None:
-    """Write a run as the labs, or TREC, want it; every row has `name`.
+    """Write a run file in the labs' form, or in TREC's; every row has the tag `name`.
 
-    Rows are put in the order of their scores, and equal scores are lowered by the least that
-    leaves no tie, so that the file scores what the run does; rows that repeat a document are left
-    out. The manifest of a run that an index made, or that was read, goes with it (in `attrs`, which
-    `assign` and selections keep): a run of another name was made from that one. Raises InputError
-    if it cannot be written.
+    `run` has the columns qid, docno and score; rank is not needed. Rows are sorted by score, and
+    equal scores are lowered by the smallest step that leaves no tie, so that the file gets the same
+    measures as the run; rows that repeat a document are left out. The manifest of a run that was
+    made by an index or read from a file is written next to it (from `attrs`, which `assign` and
+    selections keep); under another name it becomes the source of the new manifest. Raises
+    InputError if the file cannot be written.
     """
     run = table(run, "run", "qid", "docno", "score")
     path = Path(path)
-    read = Run(path, _task_of(run), _rows(run))
+    parsed = Run(path, _task_of(run), _rows(run))
     name = name or run.attrs.get("name") or official_stem(path)
     manifest = run.attrs.get("manifest")
     if manifest and manifest.get("tag") != name:
-        data = manifest.get("data")
-        manifest = {"version": __version__, "tag": name, "data": data, "made from": manifest}
+        manifest = {
+            "version": __version__,
+            "tag": name,
+            "data": manifest.get("data"),
+            "made from": manifest,
+        }
 
-    hits = run_writing.hits_of(read)
-    run_writing.write_run(path, hits, name, read.task, form, manifest, by_user=True)
+    hits = run_writing.hits_of(parsed)
+    run_writing.write_run(path, hits, name, parsed.task, form, manifest, by_user=True)
 
 
 def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: RunTask) -> pd.DataFrame:
-    """Return the hits of every topic as a run of the task."""
+    """Return the hits of every topic as a run of the task, with the columns of `Index.run`."""
     rows = []
     for qid, hits in ranked:
         scores = run_writing.separated([hit.score for hit in hits])
-        for rank, (hit, score) in enumerate(zip(hits, scores, strict=True), 1):
+        with_scores = zip(hits, scores, strict=True)
+        for rank, (hit, score) in enumerate(with_scores, 1):
             rows.append((qid, hit.doc_id, score, rank, hit.post_id, hit.visual_id, hit.text))
 
-    frame = pd.DataFrame(rows, columns=[*_RANKED, "post_id", "visual_id", "answer"])
+    columns = [*_RANKED, "post_id", "visual_id", "answer"]
+    frame = pd.DataFrame(rows, columns=columns)
     frame = frame.astype({"score": float, "rank": int})
     return frame[[*_RANKED, *RULES[task].hit_columns]]
 
@@ -347,27 +420,32 @@ def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: RunTask) -> pd.
 def rows_of(rows: object, what: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of a frame (pandas, polars), or of an iterable of dicts or named tuples.
 
-    What a frame has no value for is None. Raises InputError for anything else.
+    Missing values of a frame become None. `what` names the table in messages. Raises InputError for
+    anything else.
     """
     if isinstance(rows, pd.DataFrame):
-        rows = rows.astype(object).where(rows.notna(), None).to_dict("records")
-    elif hasattr(rows, "iter_rows"):  # of polars
+        objects = rows.astype(object)
+        rows = objects.where(rows.notna(), None).to_dict("records")
+    elif hasattr(rows, "iter_rows"):
+        # Frames of polars have this method.
         rows = rows.iter_rows(named=True)
 
     if isinstance(rows, str | Mapping) or not isinstance(rows, Iterable):
-        raise _other(what, rows)
+        raise _unusable(what, rows)
 
     for row in rows:
-        fields = row._asdict() if hasattr(row, "_asdict") else row
+        fields = row
+        if hasattr(row, "_asdict"):
+            fields = row._asdict()
         if not isinstance(fields, Mapping):
-            raise _other(what, fields, f"{_kind(rows)} with ")
+            raise _unusable(what, fields, f"{_kind(rows)} with ")
         yield {str(name): value for name, value in fields.items()}
 
 
 def texts_as_rows(texts: object, id_column: str, text_column: str) -> Any:
-    """Return texts, in a list or by their ids, as rows; any other table as it is.
+    """Return a list of texts, or a dict of texts by id, as rows; any other table is returned as is.
 
-    The texts of a list have the ids "1", "2", ….
+    The texts of a list get the ids "1", "2", ….
     """
     if isinstance(texts, list | tuple):
         texts_by_id = {str(number): text for number, text in enumerate(texts, 1)}
@@ -376,31 +454,36 @@ def texts_as_rows(texts: object, id_column: str, text_column: str) -> Any:
     else:
         return texts
 
-    if not texts_by_id or not all(isinstance(text, str) for text in texts_by_id.values()):
+    are_texts = all(isinstance(text, str) for text in texts_by_id.values())
+    if not texts_by_id or not are_texts:
         return texts
     return [{id_column: name, text_column: text} for name, text in texts_by_id.items()]
 
 
 def table(rows: Table, what: str, *columns: str) -> pd.DataFrame:
-    """Return rows as a frame that has these columns; ids are strings.
+    """Return rows as a frame that has the given columns; ids become strings.
 
-    Nested dicts are topic → document → the last of the columns. Raises InputError for anything
-    else, and for a column, or a value in one, that is missing.
+    Nested dicts are topic → document → the last of the columns. `what` names the table in messages.
+    Raises InputError for anything else, and for a missing column or value.
     """
-    nested = isinstance(rows, Mapping) and all(isinstance(row, Mapping) for row in rows.values())
+    is_nested = False
+    if isinstance(rows, Mapping):
+        is_nested = all(isinstance(row, Mapping) for row in rows.values())
+
     if isinstance(rows, pd.DataFrame):
         frame = rows
-    elif isinstance(rows, Mapping) and nested:
+    elif isinstance(rows, Mapping) and is_nested:
         triples = []
-        for qid, of_topic in rows.items():
-            triples += [(qid, doc, value) for doc, value in of_topic.items()]
+        for qid, values in rows.items():
+            for doc, value in values.items():
+                triples.append((qid, doc, value))
         frame = pd.DataFrame(triples, columns=["qid", "docno", columns[-1]])
     else:
         frame = pd.DataFrame(list(rows_of(rows, what)))
 
     for name in columns:
         if name not in frame:
-            others = [other for other in _CALLED.get(name, ()) if other in frame]
+            others = [other for other in _OTHER_NAMES.get(name, ()) if other in frame]
             frame = frame.rename(columns=dict.fromkeys(others[:1], name))
 
     missing = [name for name in columns if name not in frame]
@@ -409,14 +492,17 @@ def table(rows: Table, what: str, *columns: str) -> pd.DataFrame:
         raise InputError(f"{what}: no column {' and no '.join(missing)}; it has {has}")
 
     for name in columns:
-        empty = frame[name].isna()
-        if empty.any():
-            raise InputError(f"{what}: no {name} in row {int(empty.to_numpy().argmax())}")
+        is_missing = frame[name].isna()
+        if is_missing.any():
+            row = int(is_missing.to_numpy().argmax())
+            raise InputError(f"{what}: no {name} in row {row}")
 
-    return frame.astype({name: str for name in ("qid", "docno") if name in columns})
+    ids = [name for name in ("qid", "docno") if name in columns]
+    return frame.astype(dict.fromkeys(ids, str))
 
 
-def _other(what: str, given: object, inside: str = "") -> InputError:
+def _unusable(what: str, given: object, inside: str = "") -> InputError:
+    """Return the error of a value that is not a table, with advice where a mistake is likely."""
     advice = ""
     if isinstance(given, str | Path) and what in ("run", "qrels"):
         advice = f"; read_{what}(path) reads a file"
@@ -432,12 +518,16 @@ def _other(what: str, given: object, inside: str = "") -> InputError:
 
 
 def _kind(value: object) -> str:
-    module, name = type(value).__module__.partition(".")[0], type(value).__name__
-    return f"a {name}" if module == "builtins" else f"a {module} {name}"
+    """Return the type of a value with its package, as messages say it."""
+    kind = type(value)
+    module, _, _ = kind.__module__.partition(".")
+    if module == "builtins":
+        return f"a {kind.__name__}"
+    return f"a {module} {kind.__name__}"
 
 
 def _task_of(run: pd.DataFrame) -> RunTask:
-    """Return the task that a frame says, by its attrs, its columns or its first topic."""
+    """Return the task of a run, by its attrs, its columns or its first topic."""
     task: RunTask | None = run.attrs.get("task")
     if task:
         return task
@@ -446,19 +536,34 @@ def _task_of(run: pd.DataFrame) -> RunTask:
         if rules.hit_columns and rules.hit_columns[0] in run:
             return rules.task
 
-    of_labs = all(map(is_official, run["qid"].head(1).astype(str)))
-    return AnswerRules.task if of_labs else DocumentRules.task
+    first_topic = run["qid"].head(1).astype(str)
+    if all(map(is_official, first_topic)):
+        return AnswerRules.task
+    return DocumentRules.task
 
 
 def _rows(run: pd.DataFrame) -> Iterator[RunRow]:
-    """Yield the rows of a run as if they stood in a file."""
+    """Yield the rows of a run as a file of them would be read."""
     defaults: dict[str, Any] = {"rank": 0, "post_id": "", "answer": ""}
-    filled = run.assign(**{name: value for name, value in defaults.items() if name not in run})
-    rows = filled[["qid", "docno", "rank", "score", "post_id", "answer"]].itertuples(index=False)
+    missing = {}
+    for name, value in defaults.items():
+        if name not in run:
+            missing[name] = value
+
+    columns = ["qid", "docno", "rank", "score", "post_id", "answer"]
+    frame = run.assign(**missing)[columns]
+    rows = frame.itertuples(index=False)
     for line, (qid, doc, rank, score, post, answer) in enumerate(rows, 1):
         yield RunRow(
-            line, str(qid), str(doc), int(rank), float(score), "", str(post), answer=str(answer)
+            line,
+            topic_id=str(qid),
+            doc_id=str(doc),
+            rank=int(rank),
+            score=float(score),
+            tag="",
+            post_id=str(post),
+            answer=str(answer),
         )
 
 
-_cached_ids: Final = cache(FormulaIds.load)
+_load_ids: Final = cache(FormulaIds.load)

@@ -40,12 +40,19 @@ COMMANDS: Final = {
     "threads": ("pages", "Write threads as HTML pages: question, answers, comments."),
     "serve": ("pages", "Serve a search page over the indexes, and a JSON interface."),
 }
-FUNCTIONS: Final = {"eval": "evaluate"}  # whose name is that of a built-in function
-UsageError: Any = typer.BadParameter.__mro__[1]  # of all wrong calls
-console.quiet = False  # a library says nothing on standard error
+
+# Commands whose function has another name, since Python has a function of this name.
+FUNCTIONS: Final = {"eval": "evaluate"}
+
+# The base class of the errors for wrong calls.
+UsageError: Any = typer.BadParameter.__mro__[1]
+
+# As a library the package writes nothing to standard error; the program does.
+console.quiet = False
 _SETTINGS: Final = {"help_option_names": ["-h", "--help"]}
-# The layout of help imports a class of each, for Markdown and tracebacks, which no help here has.
-# Loading these modules takes half of the time of `--help`.
+
+# The layout of help imports a class of each module, for Markdown and tracebacks, which no help here
+# has. Loading these modules takes half of the time of `--help`.
 _UNUSED: Final = {"rich.markdown": "Markdown", "rich.traceback": "Traceback"}
 
 
@@ -62,7 +69,7 @@ def _load_layout_of_help() -> None:
         del sys.modules[name]
 
 
-class _Shown:
+class _PlainHelp:
     """Keeps Python types of flags and arguments out of the help."""
 
     def get_params(self, ctx: Any) -> Any:
@@ -79,7 +86,7 @@ class _Shown:
         super().format_help(ctx, formatter)  # type: ignore[misc]  # of the class it is mixed into
 
 
-class _Command(_Shown, TyperCommand):
+class _Command(_PlainHelp, TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Read the arguments; if one is missing, say which come in which order."""
         given = list(args)
@@ -96,17 +103,17 @@ class _Command(_Shown, TyperCommand):
                 ctx.fail(f"{error.param.metavar} is missing: {takes}{advice}.")
             raise
         except UsageError as error:
-            raise self._advised(ctx, error, takes, given) from None
+            raise self._with_advice(ctx, error, takes, given) from None
 
-    def _advised(self, ctx: Any, error: Any, takes: str, given: list[str]) -> Any:
+    def _with_advice(self, ctx: Any, error: Any, takes: str, given: list[str]) -> Any:
         """Return a usage error that names the right option, or the order of the arguments."""
         kind = type(error).__name__
         flags = {flag for param in self.params for flag in param.opts}
         if kind == "NoSuchOption":
-            meant = guesses.OPTIONS.get(error.option_name, ())
-            there = [name for name in meant if name in flags]
-            if there:
-                error.possibilities = there[:1]
+            guessed = guesses.OPTIONS.get(error.option_name, ())
+            known = [name for name in guessed if name in flags]
+            if known:
+                error.possibilities = known[:1]
             return error
 
         if kind == "BadOptionUsage" and "requires an argument" in error.message:
@@ -115,10 +122,11 @@ class _Command(_Shown, TyperCommand):
                     error.message += f" {error.option_name} {param.metavar}"
             return error
 
-        _, _, told = error.message.partition("unexpected extra argument")
-        extra = told.partition(" (")[2].removesuffix(")")
+        _, _, rest = error.message.partition("unexpected extra argument")
+        extra = rest.partition(" (")[2].removesuffix(")")
         if not extra:
             return error
+
         advice = ""
         if ctx.info_name == "search":
             advice = "; put quotes around a query of several words"
@@ -129,11 +137,14 @@ class _Command(_Shown, TyperCommand):
         return UsageError(f"{takes}, and not {extra}{advice}.", ctx)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        arguments = (param for param in self.params if isinstance(param, TyperArgument))
-        return ["[OPTIONS]", *(str(argument.metavar) for argument in arguments)]
+        pieces = ["[OPTIONS]"]
+        for param in self.params:
+            if isinstance(param, TyperArgument):
+                pieces.append(str(param.metavar))
+        return pieces
 
 
-class _Commands(_Shown, TyperGroup):
+class _Commands(_PlainHelp, TyperGroup):
     """Lists all commands, and loads the one that is called."""
 
     def list_commands(self, ctx: Any) -> list[str]:

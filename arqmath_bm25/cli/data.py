@@ -15,7 +15,7 @@ from arqmath_bm25.collection import fetching, published
 from arqmath_bm25.collection.inspection import FileReport, files_in
 from arqmath_bm25.collection.inspection import inspect as inspect_file
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.collection.published import PUBLISHED, DataPart
+from arqmath_bm25.collection.published import PUBLISHED, DataPart, PublishedFile
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LabTask
 from arqmath_bm25.core.manifest import LOCAL_INDEX, MANIFEST, Manifest
@@ -26,7 +26,8 @@ from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.tasks import trust
 from arqmath_bm25.tasks.verification import first_ranked, verify_run
 
-_SAID = {
+# The outcomes of a download, in words.
+_OUTCOMES = {
     "fetched": "fetched",
     "there": "already there",
     "differs": "already there, but not as published (SHA-256); remove it to fetch it anew",
@@ -55,46 +56,65 @@ def fetch(
     files = published.needed(_parts(only), task)
     if not files:
         raise InputError(f"--task {task} reads nothing of --only {only}")
-    place = fetching.read_source(source)
+    origin = fetching.read_source(source)
     if data.exists() and not data.is_dir():
         raise InputError(f"--data {data}: it is a file; expected a directory, or a new name")
+
     missing = [file for file in files if not (data / file.target).exists()]
-    packed = sum(file.size for file in missing) / _MB
-    unpacked = sum(file.archive.size for file in missing if file.archive) / _MB
-    sizes = f", about {packed:,.0f} MB, {unpacked:,.0f} MB unpacked" if packed else ""
     if missing:
+        sizes = _sizes(missing)
         out.print(f"{len(missing)} files from {source}{sizes}", markup=False)
+
     outcomes: Counter[str] = Counter()
-    lacking = 0
+    absent = 0
     with fetching.alone_in(data):
         for file in files:
-            outcome = fetching.fetch(file, place, data)
+            outcome = fetching.fetch(file, origin, data)
             outcomes[outcome] += 1
-            lacking += outcome == "absent" and not file.optional
-            note = " (optional)" if file.optional and outcome == "absent" else ""
-            out.print(f"{file.target}: {_SAID[outcome]}{note}", markup=False)
-    there = outcomes["there"] + outcomes["differs"]
-    out.print(f"{data}: {outcomes['fetched']} fetched, {there} already there", markup=False)
-    if lacking:
+            note = ""
+            if outcome == "absent":
+                if file.optional:
+                    note = " (optional)"
+                else:
+                    absent += 1
+            out.print(f"{file.target}: {_OUTCOMES[outcome]}{note}", markup=False)
+
+    existing = outcomes["there"] + outcomes["differs"]
+    out.print(f"{data}: {outcomes['fetched']} fetched, {existing} already there", markup=False)
+    if absent:
         raise InputError(
-            f"{source} does not have {lacking} of the {len(files)} files (named above); "
+            f"{source} does not have {absent} of the {len(files)} files (named above); "
             f"expected the paths of {PUBLISHED}"
         )
 
 
+def _sizes(files: Sequence[PublishedFile]) -> str:
+    """Return the sizes of files, packed and unpacked, if they are known."""
+    packed = sum(file.size for file in files) / _MB
+    if not packed:
+        return ""
+
+    unpacked = 0.0
+    for file in files:
+        if file.archive:
+            unpacked += file.archive.size / _MB
+    return f", about {packed:,.0f} MB, {unpacked:,.0f} MB unpacked"
+
+
 def _parts(only: str) -> list[DataPart]:
-    chosen = [part.strip() for part in only.split(",")]
-    for part in chosen:
+    """Return the parts of the data that `--only` names; InputError for an unknown part."""
+    names = [part.strip() for part in only.split(",")]
+    for part in names:
         if part not in published.PARTS:
             raise InputError(
                 f"--only {part}: expected any of {', '.join(published.PARTS)}, between commas"
             )
-    return [part for part in published.PARTS if part in chosen]
+    return [part for part in published.PARTS if part in names]
 
 
 @command
 def inspect(data: Path = SAMPLE, as_json: bool = False, threads: int = THREADS) -> None:
-    """Count what every file of DATA holds, and tell whether it is the published file.
+    """Count what every file of DATA holds, and say whether it is the published file.
 
     The table has rows, what they are, dates and defects. A file is `as published` if its SHA-256
     is known and the same. If DATA is an index, every file is compared with what was written; the
@@ -127,13 +147,15 @@ def inspect(data: Path = SAMPLE, as_json: bool = False, threads: int = THREADS) 
         for path, file in files.items():
             reports.append(inspect_file(data, path, file, workers))
             advance(1)
+
     if as_json:
-        typer.echo(json.dumps([vars(report) for report in reports], indent=1))
+        typer.echo(json.dumps(list(map(vars, reports)), indent=1))
     else:
         _print(reports)
 
 
 def _check_store(store: Path) -> None:
+    """Compare the files of an index with its manifest; InputError if one differs."""
     manifest = Manifest.read(store)
     if manifest is None:
         raise InputError(f"{store}: {MANIFEST} is missing; `index` builds it anew")
@@ -161,9 +183,10 @@ def verify(
     """
     trust(config or ())
     for run in runs:
-        of_run = place.of([first_ranked(run)])
-        with of_run.naming_the_build():
-            made = verify_run(run, of_run.collection, quick)
+        run_place = place.of([first_ranked(run)])
+        with run_place.naming_the_build():
+            made = verify_run(run, run_place.collection, quick)
+
         proof = "ranked again: the same bytes"
         if quick:
             proof = "nothing was ranked again"
@@ -171,26 +194,47 @@ def verify(
 
 
 def _print(reports: Sequence[FileReport]) -> None:
-    """Print a table of the files that are there, the names of the others, and a summary."""
-    there = [report for report in reports if report.status != "missing"]
+    """Print a table of the existing files, the names of the missing ones, and a summary."""
     rows = []
-    for report in there:
-        dates = f"{report.first} … {report.last}" if report.first else ""
-        says = ": ".join(filter(None, (report.status, report.problem)))
-        number = f"{report.rows:,}"
-        counts, defects = _listed(report.counts), _listed(report.defects)
-        rows.append([report.path, number, counts, dates, defects, says])
+    missing = []
+    statuses: Counter[str] = Counter()
+    for report in reports:
+        statuses[report.status] += 1
+        if report.status == "missing":
+            missing.append(report)
+            continue
+
+        dates = ""
+        if report.first:
+            dates = f"{report.first} … {report.last}"
+        status = ": ".join(filter(None, (report.status, report.problem)))
+        rows.append(
+            [
+                report.path,
+                f"{report.rows:,}",
+                _list_counts(report.counts),
+                dates,
+                _list_counts(report.defects),
+                status,
+            ]
+        )
+
     if rows:
         texts = ["of these", "dates", "defects", "official"]
         header = ["file", "rows", *texts]
-        print_table(ScoreTable(caption="", header=header, rows=list(rows), left=texts))
-    for report in reports:
-        if report.status == "missing":
-            optional = " (optional)" if report.optional else ""
-            results.print(f"missing{optional}: {report.path}", markup=False)
-    statuses = Counter(report.status for report in reports)
-    results.print(", ".join(f"{count} {status}" for status, count in statuses.items()))
+        print_table(ScoreTable(caption="", header=header, rows=rows, left=texts))
+
+    for report in missing:
+        optional = ""
+        if report.optional:
+            optional = " (optional)"
+        results.print(f"missing{optional}: {report.path}", markup=False)
+
+    summary = [f"{count} {status}" for status, count in statuses.items()]
+    results.print(", ".join(summary))
 
 
-def _listed(counts: Counter[str]) -> str:
-    return ", ".join(f"{count:,} {name}" for name, count in counts.most_common())
+def _list_counts(counts: Counter[str]) -> str:
+    """Return numbers with their names, the largest first."""
+    listed = [f"{count:,} {name}" for name, count in counts.most_common()]
+    return ", ".join(listed)

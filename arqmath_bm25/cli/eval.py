@@ -21,7 +21,7 @@ from arqmath_bm25.cli.shared.options import (
 from arqmath_bm25.cli.shared.tables import (
     DAGGER,
     PASTED,
-    Marked,
+    MarkedNumber,
     ScoreTable,
     TableForm,
     in_terminal,
@@ -49,18 +49,32 @@ from arqmath_bm25.runs.short_names import short_names
 from arqmath_bm25.runs.task_rules import detect_task
 from arqmath_bm25.tasks import trust
 
-_ENDINGS: Final = {".tsv", ".trec", ".txt"}  # of NLPS: .txt
+# The endings of run files; NLPS has .txt.
+_ENDINGS: Final = {".tsv", ".trec", ".txt"}
 _IDS: Final = {"visual_v2": " (visual ids of v2)", "formula": " (formula ids)"}
-_DEEP: Final = 10  # ranks that are looked at by --why
-_CAUSES: Final = 5  # of a move
-_ROUNDING: Final = 5e-5  # of four digits
+
+# How many ranks --why compares, and how many causes of a move it shows.
+_WHY_DEPTH: Final = 10
+_MAX_CAUSES: Final = 5
+
+# Scores are shown with four digits.
+_ROUNDING: Final = 5e-5
 _PRIMED: Final = "′: documents without a judgment are left out"
 _TEST: Final = "p < .05 (randomization test, corrected by Holm)"
-_COMPARED: Final = [
-    "run", "mean", "difference", "95 % interval", "W/T/L", "p t-test", "Holm t-test", "p random.",
+_COMPARISON_HEADER: Final = [
+    "run",
+    "mean",
+    "difference",
+    "95 % interval",
+    "W/T/L",
+    "p t-test",
+    "Holm t-test",
+    "p random.",
     "Holm random.",
-]  # fmt: skip
-_DISPENSABLE: Final = ("p t-test", "p random.", "mean", "Holm t-test")  # the first goes first
+]
+
+# Columns that a narrow terminal leaves out, in this order.
+_DISPENSABLE: Final = ("p t-test", "p random.", "mean", "Holm t-test")
 
 
 @dataclass
@@ -85,10 +99,15 @@ class Scoring:
         """Return the evaluator of these options."""
         place = Place(self.data, self.indexes).of(runs or ())
         return Evaluator(
-            place.collection, qrels=self.qrels, ids=self.ids,
-            cut=not self.no_cut, answer_map=self.answer_map, measures=measures,
-            least_grade=self.topics_with_grade, relevant=self.relevant,
-        )  # fmt: skip
+            place.collection,
+            qrels=self.qrels,
+            ids=self.ids,
+            cut=not self.no_cut,
+            answer_map=self.answer_map,
+            measures=measures,
+            least_grade=self.topics_with_grade,
+            relevant=self.relevant,
+        )
 
     def of_each_year(self, runs: Iterable[Path]) -> list[tuple[Path, Year | None]]:
         """Return runs with the years that each is scored for."""
@@ -105,27 +124,32 @@ class Scoring:
     @property
     def years(self) -> list[Year]:
         """The years of `--topics`; InputError for anything else."""
-        for name in self.topics or ():
+        names = self.topics or ()
+        for name in names:
             if name not in YEARS:
                 raise InputError(
                     f"--topics {name}: expected {', '.join(YEARS)}; for judgments of other topics "
                     "give --qrels FILE"
                 )
-        return [year for year in YEARS if year in (self.topics or ())]
+        return [year for year in YEARS if year in names]
 
     def write(self, scored: Sequence[ScoredRun], content: object) -> bool:
         """Write the files asked for; return whether to print tables as well."""
         texts: dict[Path, str] = {}
         if self.json_file is not None:
-            texts[self.json_file] = json.dumps(content, indent=1, allow_nan=False) + "\n"
+            text = json.dumps(content, indent=1, allow_nan=False)
+            texts[self.json_file] = f"{text}\n"
         if self.per_topic is not None:
             texts[self.per_topic] = _per_topic_csv(scored)
+
         write(texts)
         return str(self.json_file) != "-"
 
 
 def _per_topic_csv(scored: Sequence[ScoredRun]) -> str:
-    from pandas import DataFrame  # takes half a second to load
+    """Return the scores of every topic as CSV."""
+    # pandas takes half a second to load.
+    from pandas import DataFrame
 
     rows = []
     for run in scored:
@@ -183,14 +207,20 @@ def evaluate(
 
 def _table_of_sets(run: ScoredRun, by: str, sets: Mapping[str, Sequence[str]]) -> ScoreTable:
     """Return the scores of a run over groups of topics."""
-    keys, averages = run.score.table_keys, run.score.averages
+    keys = run.score.table_keys
     rows = []
     for label, topics in sets.items():
-        of_label = averages(topics)
-        rows.append([label, len(topics), *(of_label[key] for key in keys)])
+        averages = run.score.averages(topics)
+        row: list[object] = [label, len(topics)]
+        for key in keys:
+            row.append(averages[key])
+        rows.append(row)
 
-    header = ["topics", "number", *_names(keys)]
-    return ScoreTable(caption=f"{run.run} by {by}", header=header, rows=rows)
+    return ScoreTable(
+        caption=f"{run.run} by {by}",
+        header=["topics", "number", *_names(keys)],
+        rows=rows,
+    )
 
 
 def _run_files(
@@ -200,7 +230,8 @@ def _run_files(
     collection, task = evaluator.collection, scoring.chosen_task
     runs = folder / collection.name
     folders: dict[Path, Year | None] = {runs / year: year for year in scoring.years or YEARS}
-    if evaluator.own_documents:  # judged by queries, not by years
+    if evaluator.own_documents:
+        # Runs of own documents are in folders of their queries, not of years.
         folders = dict.fromkeys(sorted(runs.glob("*/")))
     elif not scoring.years:
         premises = collection.premises
@@ -217,12 +248,12 @@ def _run_files(
         data = None
         if collection.on_site:
             data = collection.layout.data
-        run_it = command_line("run", task or "all", data=data, runs=folder)
+        advice = command_line("run", task or "all", data=data, runs=folder)
         of_task = ""
         if task:
             of_task = f" of {task}"
         raise InputError(
-            f"no run files{of_task} in {runs}: write them with `{run_it}`, or name run files: "
+            f"no run files{of_task} in {runs}: write them with `{advice}`, or name run files: "
             "eval RUN --qrels FILE"
         )
 
@@ -233,7 +264,8 @@ def _judged_files(
     evaluator: Evaluator, folder: Path, scoring: Scoring
 ) -> tuple[list[tuple[Path, Year | None]], list[str]]:
     """Return the run files that have judgments, and why the others are left out."""
-    judged, left_out = [], []
+    judged = []
+    left_out = []
     for path, year in _run_files(evaluator, folder, scoring):
         reason = evaluator.reason_against(path, path.parent.name)
         if reason:
@@ -245,6 +277,7 @@ def _judged_files(
 
 
 def _names(keys: Iterable[str]) -> list[str]:
+    """Return the names of measures in tables."""
     return [NAMES.get(key, key) for key in keys]
 
 
@@ -252,55 +285,68 @@ def _score_tables(
     scored: Sequence[ScoredRun], extra: Sequence[str], form: TableForm
 ) -> list[ScoreTable]:
     """Return a table for each task and judgments; `extra` are keys to show after the usual ones."""
+
+    def task_and_judgments(run: ScoredRun) -> tuple[RunTask, Path]:
+        return run.task, run.judgments.file
+
     tables = []
-    for _, group in groupby(scored, lambda run: (run.task, run.judgments.file)):
+    for _, group in groupby(scored, task_and_judgments):
         runs = list(group)
-        keys = list(dict.fromkeys([*runs[0].score.table_keys, *extra]))
-        tables.append(_score_table(runs, keys, form))
+        keys = dict.fromkeys([*runs[0].score.table_keys, *extra])
+        tables.append(_score_table(runs, list(keys), form))
     return tables
 
 
 def _score_table(runs: Sequence[ScoredRun], keys: Sequence[str], form: TableForm) -> ScoreTable:
     """Return the scores of runs by the same judgments."""
     first = runs[0]
-    premises = "statements" in first.score.counts
-    names = _short([run.run for run in runs], form)
+    names = _short_names([run.run for run in runs], form)
 
-    marked: dict[str, set[int]] = {}
+    significant: dict[str, set[int]] = {}
     if form in PASTED:
-        marked = {key: find_significant(runs, key) for key in keys}
+        significant = {key: find_significant(runs, key) for key in keys}
+
     rows = []
-    for place, run in enumerate(runs):
+    for index, run in enumerate(runs):
         numbers = run.to_json()
-        cells: list[object] = [names[place], _count(run)]
+        cells: list[object] = [names[index], _count(run)]
         for key in keys:
-            if place in marked.get(key, ()):
-                cells.append(Marked(numbers[key], DAGGER))
+            if index in significant.get(key, ()):
+                cells.append(MarkedNumber(numbers[key], DAGGER))
             else:
                 cells.append(numbers[key])
         rows.append(cells)
 
-    counted = "judged topics"
-    if premises:
-        counted = "statements"
-    header = ["run", counted, *_names(keys)]
-    if form == "csv":
-        header = ["run", counted, *keys]
     notes = shared_notes([(run.run, _notes(run, keys)) for run in runs])
-    if premises:
+    unit = "judged topics"
+    if "statements" in first.score.counts:
+        unit = "statements"
         notes.append(EXPLANATION)
+
+    titles = list(keys) if form == "csv" else _names(keys)
+    header = ["run", unit, *titles]
+
     caption = _caption(first)
     if form in PASTED:
-        caption += _explained(_names(keys), names[0], any(marked.values()))
-    if len(runs) == 1 and form == "terminal" and in_terminal():  # no room for a long name
-        caption = f"{names[0]} · {caption}"
-        header, rows = header[1:], [rows[0][1:]]
+        caption += _explain_signs(titles, names[0], any(significant.values()))
 
-    return ScoreTable(caption=caption, header=header, rows=rows, notes=notes, dispensable=[counted])
+    # A terminal has no room for the long name of a single run.
+    if len(runs) == 1 and form == "terminal" and in_terminal():
+        caption = f"{names[0]} · {caption}"
+        header = header[1:]
+        rows = [rows[0][1:]]
+
+    return ScoreTable(
+        caption=caption,
+        header=header,
+        rows=rows,
+        notes=notes,
+        dispensable=[unit],
+    )
 
 
 def _caption(run: ScoredRun) -> str:
-    """Return the caption of a table: task, year, judgments, and the least relevant grade."""
+    """Return the caption of a table: task, year, judgments, and relevance level."""
     ids = _IDS.get(run.judgments.ids or "", "")
     parts = [run.task, run.year, f"{run.judgments.file.name}{ids}"]
     if "statements" not in run.score.counts:
@@ -308,14 +354,14 @@ def _caption(run: ScoredRun) -> str:
     return " · ".join(filter(None, parts))
 
 
-def _short(names: Sequence[str], form: TableForm) -> list[str]:
-    """Return the names of runs as tables show them; CSV and pipes have the full ones."""
+def _short_names(names: Sequence[str], form: TableForm) -> list[str]:
+    """Return the names of runs in tables; CSV and pipes get the full names."""
     if form in PASTED or (form == "terminal" and in_terminal()):
         return short_names(names)
     return list(names)
 
 
-def _explained(names: Sequence[str], baseline: str, marked: bool) -> str:
+def _explain_signs(names: Sequence[str], baseline: str, marked: bool) -> str:
     """Return the explanation of the signs in a pasted table, for its caption."""
     text = ""
     if any("′" in name for name in names):
@@ -337,19 +383,26 @@ def _notes(run: ScoredRun, keys: Sequence[str]) -> list[str]:
     """Return averages over the topics of the run where they differ, and its warnings."""
     notes = []
     if isinstance(run.score, RunScore):
-        everywhere, own = run.score.averages(), run.score.averages_of_run_topics()
+        averages = run.score.averages()
+        run_averages = run.score.averages_of_run_topics()
         by_topics: dict[str, list[str]] = {}
         for key in keys:
-            if abs(everywhere[key] - own[key]) > _ROUNDING:
-                value = f"{NAMES.get(key, key)} {own[key]:.4f}"
-                by_topics.setdefault(run.score.describe_run_topics(key), []).append(value)
+            difference = run_averages[key] - averages[key]
+            if abs(difference) > _ROUNDING:
+                name = NAMES.get(key, key)
+                topics = run.score.describe_run_topics(key)
+                by_topics.setdefault(topics, []).append(f"{name} {run_averages[key]:.4f}")
 
         for topics, values in by_topics.items():
             listed = ", ".join(values)
             notes.append(f"averaged over the {topics}, not all {len(run.score.values)}: {listed}")
 
-    notes += [f"warning: {warning}" for warning in run.score.warnings]
-    return notes
+    return notes + _warning_notes(run.score.warnings)
+
+
+def _warning_notes(warnings: Iterable[str]) -> list[str]:
+    """Return warnings as notes below a table."""
+    return [f"warning: {warning}" for warning in warnings]
 
 
 @command
@@ -379,9 +432,10 @@ def compare(
 
         print_tables([table], scoring.form)
         if why is not None:
-            places = why_indexes or [scoring.indexes]
-            moved, unexplained = moves(evaluator.collection, scored[:2], why, _DEEP, places)
-            print_tables([_table_of_moves(why, moved, unexplained)], scoring.form)
+            indexes = why_indexes or [scoring.indexes]
+            found, unexplained = moves(evaluator.collection, scored[:2], why, _WHY_DEPTH, indexes)
+            table = _table_of_moves(why, found, unexplained)
+            print_tables([table], scoring.form)
 
 
 def _comparison_table(compared: RunComparisons, form: TableForm) -> ScoreTable:
@@ -389,7 +443,7 @@ def _comparison_table(compared: RunComparisons, form: TableForm) -> ScoreTable:
     (name,) = _names([compared.measure])
     topics, *_ = compared.values.values()
     mean = fmean(topics.values())
-    names = _short(list(compared.values), form)
+    names = _short_names(list(compared.values), form)
     baseline = names[0]
     caption = (
         f"{name} of {len(topics)} topics (relevant: grade {compared.relevant} or more), "
@@ -397,7 +451,7 @@ def _comparison_table(compared: RunComparisons, form: TableForm) -> ScoreTable:
     )
     if form in PASTED:
         marked = any(run.randomization_holm < SIGNIFICANT for run in compared.comparisons)
-        caption += _explained([name], baseline, marked)
+        caption += _explain_signs([name], baseline, marked)
 
     rows = []
     if form in PASTED:
@@ -405,14 +459,14 @@ def _comparison_table(compared: RunComparisons, form: TableForm) -> ScoreTable:
     for short, run in zip(names[1:], compared.comparisons, strict=True):
         cells = _cells(short, run)
         if form in PASTED and run.randomization_holm < SIGNIFICANT:
-            cells[1] = Marked(run.mean, DAGGER)
+            cells[1] = MarkedNumber(run.mean, DAGGER)
         rows.append(cells)
 
     return ScoreTable(
         caption=caption,
-        header=_COMPARED,
+        header=_COMPARISON_HEADER,
         rows=rows,
-        notes=[f"warning: {warning}" for warning in compared.warnings],
+        notes=_warning_notes(compared.warnings),
         dispensable=_DISPENSABLE,
     )
 
@@ -424,17 +478,24 @@ def _all_digits(compared: RunComparisons) -> ScoreTable:
         caption="",
         header=list(rows[0]),
         rows=[list(row.values()) for row in rows],
-        notes=[f"warning: {warning}" for warning in compared.warnings],
+        notes=_warning_notes(compared.warnings),
     )
 
 
 def _cells(name: str, run: Comparison) -> list[object]:
-    """Return a comparison as it is read."""
+    """Return the cells of a comparison."""
     interval = f"{run.low:+.4f} … {run.high:+.4f}"
     counts = f"{run.wins}/{run.ties}/{run.losses}"
     tests = (run.t_test_p, run.t_test_holm, run.randomization_p, run.randomization_holm)
-    p_values = [p if p >= 0.0001 else "< 0.0001" for p in tests]
-    return [name, run.mean, f"{run.difference:+.4f}", interval, counts, *p_values]
+    p_values: list[object] = []
+    for p in tests:
+        if p < 0.0001:
+            p_values.append("< 0.0001")
+        else:
+            p_values.append(p)
+
+    difference = f"{run.difference:+.4f}"
+    return [name, run.mean, difference, interval, counts, *p_values]
 
 
 def _table_of_moves(
@@ -444,12 +505,14 @@ def _table_of_moves(
     rows = []
     for move in moved:
         causes = []
-        for name, before, after in move.causes()[:_CAUSES]:
+        for name, before, after in move.causes()[:_MAX_CAUSES]:
             if before != after:
                 causes.append(f"{name} {before:.1%} → {after:.1%}")
-        grade = "–" if move.grade is None else move.grade
-        ranks = [rank or "–" for rank in move.ranks]
-        rows.append([move.doc_id, grade, *ranks, ", ".join(causes)])
+
+        row: list[object] = [move.doc_id]
+        for number in (move.grade, *move.ranks):
+            row.append("–" if number is None else number)
+        rows.append([*row, ", ".join(causes)])
 
     parts = "what its score is made of, in shares of the best score"
     header = ["document", "grade", "from rank", "to", parts]

@@ -25,7 +25,8 @@ from arqmath_bm25.runs.run_writing import topics_of
 from arqmath_bm25.runs.task_rules import RULES, DocumentRules
 from arqmath_bm25.tasks import configured
 
-_SECONDS = 60  # for a hit, an estimate
+# The time that an assessor takes for a hit, an estimate.
+_SECONDS = 60
 
 
 @command
@@ -50,27 +51,48 @@ def pool(
     Example: arqmath-bm25 pool runs/*/2021/*-task1-*.tsv --primary-depth 20 -o batch.csv
     """
     collection = place.of(runs).collection
-    own = DocumentRules.task if corpus_in(collection.layout.data) else None
-    task = task or own or task_of_runs(runs, "pool")
+    has_own_documents = corpus_in(collection.layout.data) is not None
+    if task is None and has_own_documents:
+        task = DocumentRules.task
+    task = task or task_of_runs(runs, "pool")
+
+    topic_task = RULES[task].topic_task
+    if has_own_documents:
+        topic_task = DocumentRules.task
+    topic_files = topics_of(*runs)
+    if topics:
+        topic_files = [topics]
+    questions = configured(topic_task).asked(collection, topic_files)
+
     depths = Depths(primary=primary_depth or depth, other=depth)
-    chosen = [topics] if topics else topics_of(*runs)
-    asked = configured(own or RULES[task].topic_task).asked(collection, chosen)
     pooled = _pool(runs, task, collection, depths, seed)
     items = pooled.items
-    latex = latex_of(collection, (hit.formula_id for item in items for hit in item.hits))
+    formulas: set[str] = set()
+    for item in items:
+        formulas.update(hit.formula_id for hit in item.hits)
+    latex = latex_of(collection, formulas)
+
     batches = {output: items}
     if assessors > 1:
-        shuffled = enumerate(shuffle_for_assessors(items, assessors, seed), 1)
-        batches = {output.with_stem(f"{output.stem}-{n}"): batch for n, batch in shuffled}
+        batches = {}
+        for number, batch in enumerate(shuffle_for_assessors(items, assessors, seed), 1):
+            path = output.with_stem(f"{output.stem}-{number}")
+            batches[path] = batch
 
+    rows = {}
     with together() as outputs:
-        rows = {
-            path: write_batch(
-                outputs, path, batch, asked, collection, latex,
-                comments=comments, threads=thread_pages, by_user=path == output,
+        for path, batch in batches.items():
+            rows[path] = write_batch(
+                outputs,
+                path,
+                batch,
+                questions,
+                collection,
+                latex,
+                comments=comments,
+                threads=thread_pages,
+                by_user=path == output,
             )
-            for path, batch in batches.items()
-        }  # fmt: skip
 
     for path, batch in batches.items():
         _report(pooled._replace(items=batch), rows[path], path)
@@ -79,12 +101,13 @@ def pool(
 def _pool(
     runs: Sequence[Path], task: RankingTask, collection: Collection, depths: Depths, seed: int
 ) -> Pool:
+    """Pool runs; InputError if nothing is left to judge."""
     ids = cache(partial(FormulaIds.from_collection, collection))
-
     rules = RULES[task]
-    read = (Run.read(run, task, ids) for run in runs)
+    parsed = (Run.read(run, task, ids) for run in runs)
     eligible = rules.eligible(collection, ids)
-    pooled = make_pool(read, depths, eligible, seed, rules.thread_of(collection))
+    thread_of = rules.thread_of(collection)
+    pooled = make_pool(parsed, depths, eligible, seed, thread_of)
     if not pooled.items:
         raise InputError(
             f"{runs[0]}: no hit of the runs may be judged; `arqmath-bm25 validate --data` says why"
@@ -94,6 +117,7 @@ def _pool(
 
 
 def _report(pooled: Pool, rows: int, output: Path) -> None:
+    """Print the size of a batch and the work that it takes."""
     topics = len({item.topic_id for item in pooled.items})
     hits = sum(len(item.hits) for item in pooled.items)
     size = f"{counted(topics, 'topics')}, {counted(rows, 'rows')}"
@@ -144,23 +168,26 @@ def judge(
         first, second = pair.assessors
         out.print(
             f"{first} and {second}: {counted(pair.hits, 'hits')}, kappa {pair.kappa:.3f} graded, "
-            f"{pair.quadratic:.3f} weighted, {pair.binary:.3f} binary", markup=False,
-        )  # fmt: skip
+            f"{pair.quadratic:.3f} weighted, {pair.binary:.3f} binary",
+            markup=False,
+        )
 
     if disagreements is not None:
         count = judging.write_disagreements(disagreements, annotations)
         out.print(f"{disagreements}: {counted(count, 'hits')} with different labels")
 
-    settled = judging.read_adjudication(adjudicated) if adjudicated else {}
-    judged = judging.judge(annotations, rule, settled)
+    labels = {}
+    if adjudicated:
+        labels = judging.read_adjudication(adjudicated)
+    judged = judging.judge(annotations, rule, labels)
     if not judged.qrels:
         raise InputError(f"{results[0]}: no hit was given a grade; there is nothing to write")
 
     write_qrels(output, judged.qrels)
-    _report_judged(judged, rule, output)
+    _report_judgments(judged, rule, output)
 
 
-def _report_judged(judged: judging.JudgedBatch, rule: judging.Rule, output: Path) -> None:
+def _report_judgments(judged: judging.JudgedBatch, rule: judging.Rule, output: Path) -> None:
     if judged.settled:
         out.print(
             f"{counted(judged.settled, 'hits')} with different labels: {rule}, or as adjudicated"

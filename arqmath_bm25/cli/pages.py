@@ -48,9 +48,16 @@ def report(
 
     with status("Reading runs") as say:
         data = gather(
-            runs, place.of(runs).collection, task=task, qrels=qrels, topics=topics,
-            relevant=relevant, depth=depth, baseline=baseline, status=say,
-        )  # fmt: skip
+            runs,
+            place.of(runs).collection,
+            task=task,
+            qrels=qrels,
+            topics=topics,
+            relevant=relevant,
+            depth=depth,
+            baseline=baseline,
+            status=say,
+        )
 
     with progress("Writing pages", len(data.questions), "topics") as advance:
         write_report(data, output, advance, thread_pages)
@@ -74,10 +81,10 @@ def threads(
 
     Example: arqmath-bm25 threads --pool batch.csv --data /data/ARQMath -o threads
     """
-    wanted = list(ids or ())
+    posts = list(ids or ())
     if pool:
-        wanted += posts_of_batch(pool)
-    if not wanted:
+        posts += posts_of_batch(pool)
+    if not posts:
         raise InputError(
             "threads of which posts? Give ids of questions or answers, or --pool BATCH"
         )
@@ -89,9 +96,10 @@ def threads(
         reader = ThreadReader(place.collection, workers)
     for line in reader.left_out():
         out.print(f"left out: {line}", markup=False)
-    with progress("Writing pages", len(wanted), "posts") as advance:
-        written = write_threads(reader, wanted, output, advance, delimiters)
-    out.print(f"{output / 'index.html'}: {written} threads", markup=False)
+
+    with progress("Writing pages", len(posts), "posts") as advance:
+        count = write_threads(reader, posts, output, advance, delimiters)
+    out.print(f"{output / 'index.html'}: {count} threads", markup=False)
 
 
 @command

@@ -131,31 +131,43 @@ def fuse(
     if data is not None:
         ids = cache(partial(FormulaIds.from_collection, Collection(data, indexes)))
 
-    read = [Run.read(run, task, ids) for run in runs]
-    fused = fuse_runs(read, factors, method, k, depth, posts=form == "lab")
+    parsed = [Run.read(run, task, ids) for run in runs]
+    fused = fuse_runs(parsed, factors, method, k, depth, posts=form == "lab")
     manifest = {
         "version": __version__,
         "task": task,
         "method": method,
-        "k": k if method == "rrf" else None,
+        "k": None,
         "weights": factors,
         "depth": depth,
-        "runs": [asdict(source) for source in sources(runs)],
+        "runs": list(map(asdict, sources(runs))),
     }
-    rows = write_run(output, fused.items(), output.stem, task, form, manifest, by_user=True)
-    lacking = [topic for topic in fused if any(topic not in run.topics for run in read)]
-    note = ""
-    if lacking:
-        note = f"; not in every run: {some(lacking)}"
+    if method == "rrf":
+        manifest["k"] = k
 
-    size = f"{counted(len(fused), 'topics')}, {counted(rows, 'rows')}"
+    rows = write_run(output, fused.items(), output.stem, task, form, manifest, by_user=True)
+    _report_fusion(output, parsed, list(fused), rows)
+
+
+def _report_fusion(output: Path, runs: Sequence[Run], topics: Sequence[str], rows: int) -> None:
+    """Print the size of a fused run, and the runs whose columns are exchanged."""
+    in_all = set(topics)
+    for run in runs:
+        in_all &= run.topics.keys()
+    not_in_all = [topic for topic in topics if topic not in in_all]
+    note = ""
+    if not_in_all:
+        note = f"; not in every run: {some(not_in_all)}"
+
+    size = f"{counted(len(topics), 'topics')}, {counted(rows, 'rows')}"
     out.print(f"{output}: {size}, from {len(runs)} runs{note}")
-    for run in read:
+    for run in runs:
         if run.form == "exchanged":
             out.print(f"{run.path}: columns 2 and 3 (formula, post) are exchanged; put right")
 
 
 def _weights(weights: str | None, runs: Sequence[Path]) -> list[float]:
+    """Return the weight of each run by `--weights`, all equal by default."""
     if weights is None:
         return check_weights(str(runs[0]), None, len(runs))
 
@@ -166,7 +178,8 @@ def _weights(weights: str | None, runs: Sequence[Path]) -> list[float]:
     return check_weights(f"--weights {weights}", numbers, len(runs))
 
 
-_SHOWN = 3  # rows of a rule that are printed; --json has a few more
+# How many rows of a rule are printed; --json has a few more.
+_MAX_EXAMPLES = 3
 
 
 @command
@@ -189,90 +202,111 @@ def validate(
         collection = Collection(data, indexes)
 
     tasks = [task or detect_task(run) for run in runs]
-    for path, each in zip(runs, tasks, strict=True):
-        RULES[each].require("validate", path)
-    lookups = {each: _lookup(each, topics, collection) for each in dict.fromkeys(tasks)}
-    checked = []
-    for path, each in zip(runs, tasks, strict=True):
-        run = Run.read(path, each, strict=True)
-        checked.append((run, run.faults(*lookups[each])))
+    for path, run_task in zip(runs, tasks, strict=True):
+        RULES[run_task].require("validate", path)
 
-    check_teams((run.path, run.task, findings) for run, findings in checked)
-    if json_file != Path("-"):
-        for run, findings in checked:
+    lookups = {}
+    for run_task in dict.fromkeys(tasks):
+        lookups[run_task] = _lookup(run_task, topics, collection)
+
+    results_of_check = []
+    for path, run_task in zip(runs, tasks, strict=True):
+        run = Run.read(path, run_task, strict=True)
+        labs, eligible = lookups[run_task]
+        results_of_check.append((run, run.faults(labs, eligible)))
+
+    check_teams((run.path, run.task, findings) for run, findings in results_of_check)
+
+    reports = []
+    errors = 0
+    for run, findings in results_of_check:
+        errors += findings.count("error")
+        reports.append(_validation_report(run, findings))
+        if json_file != Path("-"):
             _print(run, findings, collection is not None)
 
     if json_file is not None:
-        reports = [
-            {
-                "run": str(run.path),
-                "task": run.task,
-                "rows": len(run),
-                "topics": len(run.topics),
-                "errors": findings.count("error"),
-                "warnings": findings.count("warning"),
-                "findings": list(map(asdict, findings.by_rule())),
-            }
-            for run, findings in checked
-        ]
-        options.write({json_file: json.dumps(reports, indent=2, ensure_ascii=False) + "\n"})
+        text = json.dumps(reports, indent=2, ensure_ascii=False)
+        options.write({json_file: f"{text}\n"})
 
-    if any(findings.count("error") for _, findings in checked):
+    if errors:
         raise typer.Exit(1)
+
+
+def _validation_report(run: Run, findings: Findings) -> dict[str, object]:
+    """Return the object of `validate --json` for one run."""
+    return {
+        "run": str(run.path),
+        "task": run.task,
+        "rows": len(run),
+        "topics": len(run.topics),
+        "errors": findings.count("error"),
+        "warnings": findings.count("warning"),
+        "findings": list(map(asdict, findings.by_rule())),
+    }
 
 
 def _lookup(
     task: RunTask, topics: str | None, collection: Collection | None
 ) -> tuple[list[tuple[str, ...]], Eligible | None]:
-    """Return the topics of each lab, and the documents that runs may return.
+    """Return the topics of each lab, and the check of documents that runs may return.
 
-    Raises InputError for a year without DATA, or one whose file is not there.
+    Raises InputError for a year without DATA, and for a year whose file is missing.
     """
-    if task not in LAB_TASKS:  # topics and documents of one's own have any ids
+    # Topics and documents of users have any ids.
+    if task not in LAB_TASKS:
         return [], None
 
     if collection is None and topics in YEARS:
         raise InputError(f"--topics {topics}: the topics of a year are in DATA; give --data")
 
-    chosen: Sequence[str] = ()
+    names: Sequence[str] = ()
     if topics is not None:
-        chosen = [topics]
+        names = [topics]
     elif collection is not None:
-        chosen = collection.layout.years(task)
+        names = collection.layout.years(task)
 
-    may_be_returned = None
-    files = [Path(name) for name in chosen]
+    eligible = None
+    files = list(map(Path, names))
     if collection is not None:
-        may_be_returned = RULES[task].eligible(
-            collection, partial(FormulaIds.from_collection, collection)
-        )
-        if chosen:
-            files = [file for _, file in collection.layout.topic_files(task, chosen)]
+        open_ids = partial(FormulaIds.from_collection, collection)
+        eligible = RULES[task].eligible(collection, open_ids)
+        if names:
+            files = [file for _, file in collection.layout.topic_files(task, names)]
 
-    labs = [tuple(topic.topic_id for topic in read_topics(file)) for file in files]
-    return labs, may_be_returned
+    labs = []
+    for file in files:
+        ids = [topic.topic_id for topic in read_topics(file)]
+        labs.append(tuple(ids))
+    return labs, eligible
 
 
 def _print(run: Run, findings: Findings, looked_up: bool) -> None:
+    """Print whether a run is valid, and its breaches with a few examples."""
     levels = Counter(breaches.level for breaches in findings.by_rule())
     verdict = "valid"
     if levels["error"]:
         verdict = "not valid"
     for level, rules in levels.items():
         verdict += f", {level}s of {counted(rules, 'rules')}"
-    what = f"{run.task}, {counted(len(run.topics), 'topics')}, {counted(len(run), 'rows')}"
+
+    size = f"{run.task}, {counted(len(run.topics), 'topics')}, {counted(len(run), 'rows')}"
     if not looked_up:
-        what += "; ids were not looked up: --data does"
-    results.print(Text(f"{run.path}: {verdict} ({what})"))
+        size += "; ids were not looked up: --data does"
+    results.print(Text(f"{run.path}: {verdict} ({size})"))
+
     for breaches in findings.by_rule():
-        style = "red" if breaches.level == "error" else "yellow"
-        for example in breaches.examples[:_SHOWN]:
+        style = "yellow"
+        if breaches.level == "error":
+            style = "red"
+
+        for example in breaches.examples[:_MAX_EXAMPLES]:
             row = ""
             if example.row is not None:
                 row = f"row {example.row}: "
             line = Text(f"  {breaches.level:7} ", style=style)
             results.print(line.append(f"{breaches.rule}: {row}{example.message}", style="default"))
 
-        if breaches.count > _SHOWN:
-            more = f"          … and {breaches.count - _SHOWN:,} more of this rule"
+        if breaches.count > _MAX_EXAMPLES:
+            more = f"          … and {breaches.count - _MAX_EXAMPLES:,} more of this rule"
             results.print(Text(more, style="dim"))

@@ -43,17 +43,25 @@ from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
 from arqmath_bm25.tasks.task import Task, TopicFile
 
-# What of a run's manifest decides its ranking.
+# The parts of a run's manifest that decide its ranking.
 _DECISIVE: Final = ("settings", "variant", "depth", "topics", "queries", "collection")
-_TERMS: Final = 6  # of a field that explain a score
+
+# How many terms of a field explain a score.
+_MAX_TERMS: Final = 6
 
 
-def _chosen(name: str, collection: Collection) -> list[str]:
-    if name == "all":
+def _task_names(name: str, collection: Collection) -> list[str]:
+    """Return the task of this name, or for `all` the tasks that the collection has data for."""
+    if name != "all":
+        # This raises InputError for an unknown name.
+        task_class(name)
+        return [name]
+
+    names = [name for name in TASKS if task_class(name).has_data(collection)]
+    if not names:
         # Without any data the first task says what is missing.
-        return [name for name in TASKS if task_class(name).has_data(collection)] or list(TASKS)
-    task_class(name)
-    return [name]
+        return list(TASKS)
+    return names
 
 
 @command
@@ -93,7 +101,7 @@ def index(
         collection = Collection(
             data, indexes, site=site, until=until, delimiters=delimiters, whole=whole, train=train
         )
-        names = _chosen(task, collection)
+        names = _task_names(task, collection)
         tasks = [of_config(name, collection, config).index_task for name in names]
         for content in with_needed(tasks, collection):
             for built in ensure(content, workers, engines, keep_documents, overwrite):
@@ -131,10 +139,12 @@ def _tell_of_outdated(content: IndexContent, prune: bool) -> None:
 
 @contextmanager
 def _workers(threads: int, spark: str | None, place: Place) -> Iterator[Workers]:
+    """Yield the workers of a build: processes of this machine, or of a Spark cluster."""
     if spark is None:
         with closing(Processes(threads)) as processes:
             yield processes
         return
+
     from arqmath_bm25.core.workers.spark import SparkWorkers
 
     with closing(SparkWorkers(spark)) as workers:
@@ -155,7 +165,10 @@ def cluster(hosts: str | None = None, remove: list[str] | None = None) -> None:
         for name in remove or ():
             remove_index(client, name)
             out.print(f"{name}: removed")
-        for index in () if remove else stored_indexes(client):
+        if remove:
+            return
+
+        for index in stored_indexes(client):
             results.print(
                 f"{index.name}: {index.collection}, {index.documents:,} documents, "
                 f"{index.size / 1e6:,.1f} MB, {index.state}"
@@ -185,12 +198,13 @@ def run(
     """Rank the documents of a task for its topics and write the run files.
 
     The run of a year goes to RUNS/COLLECTION/YEAR/TEAM-TASK-ID-auto-VARIANT-P.tsv (A: not the
-    primary variant; manual instead of auto with --queries), with a manifest beside it.
+    primary variant; manual instead of auto with --queries), with a manifest next to it.
 
     Example: arqmath-bm25 run task1 --data /data/ARQMath --topics 2021 --variant both
     """
-    collection, engine = options.collection, options.chosen_engine
-    for name in _chosen(task, collection):
+    collection = options.collection
+    engine = options.chosen_engine
+    for name in _task_names(task, collection):
         with options.naming_the_build(options.config):
             opened = Index.open(collection, name, options.config, engine)
             topic_sets = _topic_sets(opened.task, collection, topics, options.queries)
@@ -201,61 +215,101 @@ def run(
                 variants, note = opened.task.runnable(collection)
                 if note:
                     out.print(note)
+
             for topic_set in topic_sets:
-                for each in variants:
-                    _write_run(options, opened, topic_set, each)
+                for name_of_variant in variants:
+                    _write_run(options, opened, topic_set, name_of_variant)
 
 
 def _topic_sets(
     task: Task[Any], collection: Collection, chosen: Sequence[str] | None, queries: Path | None
 ) -> Sequence[TopicFile]:
     """Read the topic files asked for, each with the name of its folder under runs."""
-    by_hand = read_queries(queries) if queries else {}
+    by_hand = {}
     if queries:
-        task.manual_tag(task.primary)  # refused before topics are looked for
+        by_hand = read_queries(queries)
+        # This refuses tasks without manual runs before topics are looked for.
+        task.manual_tag(task.primary)
         chosen = chosen or [year_of(by_hand)]
-    files = task.topic_files(collection, list(dict.fromkeys(chosen or ())))
-    sets = [task.read(collection, folder, path) for folder, path in files]
-    return with_queries(task, sets, by_hand, queries) if queries else sets
+
+    names = list(dict.fromkeys(chosen or ()))
+    sets = []
+    for folder, path in task.topic_files(collection, names):
+        sets.append(task.read(collection, folder, path))
+
+    if queries:
+        return with_queries(task, sets, by_hand, queries)
+    return sets
 
 
 def _write_run(options: RunOptions, index: Index, topics: TopicFile, variant: str) -> None:
     """Write one run with its manifest, and say so; InputError if it would replace another run."""
     began = time.monotonic()
-    task, depth, queries = index.task, options.depth, options.queries
-    asked: object = topics.folder
-    if topics.folder not in (*YEARS, *SPLITS):
-        asked = published(topics.path)
-    remake_it = command_line(
-        "run", task.name, data=published(options.data), topics=asked, queries=published(queries),
-        config=published(options.config), variant=variant, depth=depth, format=options.form,
-    )  # fmt: skip
-    manifest = index.manifest_of(variant, depth, remake_it, topics.path, queries)
-    folder = options.runs / task.place(index.collection) / topics.folder
-    target = folder / file_name(task.file_stem(manifest["tag"], variant), task.lab, options.form)
-    before = {} if options.overwrite else read_manifest(target)
-    if before and any(before.get(key) != manifest.get(key) for key in _DECISIVE):
-        raise InputError(
-            f"{target}: this run was made with other settings or data; --overwrite replaces it, "
-            "another run.id in the configuration or another --runs keeps both"
-        )
-    count, topics_without_hits = len(topics.topics), list[str]()
+    task = index.task
+    target, manifest = _run_file(options, index, topics, variant)
+    tag = manifest["tag"]
+
+    count = len(topics.topics)
+    topics_without_hits: list[str] = []
     with progress(f"{topics.folder} {variant}", count, task.topics_are) as advance:
 
-        def noted(ranked: Iterable[list[Hit]]) -> Iterator[tuple[str, list[Hit]]]:
+        def with_progress(ranked: Iterable[list[Hit]]) -> Iterator[tuple[str, list[Hit]]]:
             for topic, hits in zip(topics.topics, ranked, strict=True):
                 advance(1)
                 if not hits:
                     topics_without_hits.append(topic.topic_id)
                 yield topic.topic_id, hits
 
-        ranked = noted(index.rank(topics.topics, variant, depth, options.threads))
-        rows = write_run(target, ranked, manifest["tag"], task.lab, options.form, manifest)
+        ranked = index.rank(topics.topics, variant, options.depth, options.threads)
+        rankings = with_progress(ranked)
+        rows = write_run(target, rankings, tag, task.lab, options.form, manifest)
+
     note = ""
     if topics_without_hits:
         note = f"; no {task.hits_are} for {some(topics_without_hits)}"
     size = f"{counted(count, task.topics_are)}, {counted(rows, task.rows_are)}"
-    out.print(f"{target}: {size}, in {time.monotonic() - began:.1f} s{note}")
+    seconds = time.monotonic() - began
+    out.print(f"{target}: {size}, in {seconds:.1f} s{note}")
+
+
+def _run_file(
+    options: RunOptions, index: Index, topics: TopicFile, variant: str
+) -> tuple[Path, dict[str, Any]]:
+    """Return the path of a run and its manifest; InputError if another run is there."""
+    task = index.task
+    named_topics: object = topics.folder
+    if topics.folder not in (*YEARS, *SPLITS):
+        named_topics = published(topics.path)
+
+    command_to_repeat = command_line(
+        "run",
+        task.name,
+        data=published(options.data),
+        topics=named_topics,
+        queries=published(options.queries),
+        config=published(options.config),
+        variant=variant,
+        depth=options.depth,
+        format=options.form,
+    )
+    manifest = index.manifest_of(
+        variant, options.depth, command_to_repeat, topics.path, options.queries
+    )
+
+    folder = options.runs / task.place(index.collection) / topics.folder
+    stem = task.file_stem(manifest["tag"], variant)
+    target = folder / file_name(stem, task.lab, options.form)
+    if options.overwrite:
+        return target, manifest
+
+    existing = read_manifest(target)
+    differs = any(existing.get(key) != manifest.get(key) for key in _DECISIVE)
+    if existing and differs:
+        raise InputError(
+            f"{target}: this run was made with other settings or data; --overwrite replaces it, "
+            "another run.id in the configuration or another --runs keeps both"
+        )
+    return target, manifest
 
 
 @command
@@ -276,27 +330,43 @@ def search(
     """
     if not query.strip():
         raise InputError("the query is empty; give words, and formulas between dollars")
-    collection, engine = place.collection, place.chosen_engine
+
+    collection = place.collection
+    engine = place.chosen_engine
     posts = PostFilter.of(tag or (), year or ())
-    names = _chosen(task, collection)
+    names = _task_names(task, collection)
     for name in names:
         if len(names) > 1:
             results.print(Text(name, style="bold underline"))
+
         with place.naming_the_build(config):
             opened = Index.open(collection, name, config, engine)
             ranking = opened.task
-            if note := ranking.advice(query):
+            note = ranking.advice(query)
+            if note:
                 tell(note)
+
             chosen = ranking.chosen(variant)
             hits = opened.search(query, chosen, depth, posts)
-            parts: list[list[Part]] = [[]] * len(hits)
+            explanations: list[list[Part]] = [[] for _ in hits]
             if explain:
-                parts = opened.explain(ranking.topic(query), chosen, hits)
-        if not hits:
-            results.print(ranking.nothing if posts.is_open else NONE_PASSES)
-        for rank, (hit, of_hit) in enumerate(zip(hits, parts, strict=True), 1):
-            show_hit(rank, hit, ranking.found(hit, collection), collection)
-            for part in of_hit:
-                terms = [f"{term} {score:.3f}" for term, score in part.best_terms(_TERMS)]
-                begin = f"{part.score:>12.3f}  {part.name:<20} "
-                results.print(wrapped(begin, ", ".join(terms)), style="dim")
+                topic = ranking.topic(query)
+                explanations = opened.explain(topic, chosen, hits)
+
+        if not hits and posts.is_open:
+            results.print(ranking.nothing)
+        elif not hits:
+            results.print(NONE_PASSES)
+
+        for rank, (hit, parts) in enumerate(zip(hits, explanations, strict=True), 1):
+            found = ranking.found(hit, collection)
+            show_hit(rank, hit, found, collection)
+            for part in parts:
+                _show_part(part)
+
+
+def _show_part(part: Part) -> None:
+    """Print a part of a score, with its best terms."""
+    terms = [f"{term} {score:.3f}" for term, score in part.best_terms(_MAX_TERMS)]
+    begin = f"{part.score:>12.3f}  {part.name:<20} "
+    results.print(wrapped(begin, ", ".join(terms)), style="dim")

@@ -13,14 +13,20 @@ from pathlib import Path
 import pytest
 from program import arqmath, json_of
 
-from arqmath_bm25.cli.shared.tables import Marked, ScoreTable, comma_separated, latex, markdown
+from arqmath_bm25.cli.shared.tables import (
+    MarkedNumber,
+    ScoreTable,
+    comma_separated,
+    latex,
+    markdown,
+)
 from arqmath_bm25.runs.short_names import short_names
 
 PANDOC = shutil.which("pandoc") or ""
 TABLE = ScoreTable(
     caption="nDCG′ of 2 topics · 50 % & more",
     header=["run", "nDCG′", "p_value"],
-    rows=[["a_b|c", Marked(0.123456, "†"), "< 0.0001"], ["$x^2$", 1.0, 0.5]],
+    rows=[["a_b|c", MarkedNumber(0.123456, "†"), "< 0.0001"], ["$x^2$", 1.0, 0.5]],
     notes=["one note"],
 )
 

@@ -1,6 +1,6 @@
 """Turns plain functions into commands; `options.yaml` describes each parameter.
 
-So a parameter of several commands is described once, and a command stays a plain function.
+A parameter of several commands is described once, and a command stays a plain function.
 """
 
 from collections.abc import Callable
@@ -18,32 +18,32 @@ from arqmath_bm25.core.labs import HIGHEST, MAX_DEPTH
 from arqmath_bm25.core.progress import console
 from arqmath_bm25.tasks import TASKS
 
-_RESUMING: Final = ("fetch", "index", "judge")  # after Ctrl-C
+# These commands continue an earlier call that Ctrl-C has ended.
+_RESUMING: Final = ("fetch", "index", "judge")
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Return the function as typer takes it; dataclass parameters become their fields."""
-    described = descriptions()
-    texts = described["any"] | described.get(function.__name__, {})
     hints = get_type_hints(function, include_extras=True)
-    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
-    options: list[Parameter] = []
-    for name, parameter in signature(function).parameters.items():
-        if name in groups:
-            of_fields = get_type_hints(groups[name])
-            for field, of_field in signature(groups[name]).parameters.items():
-                options.append(_option(of_field, of_fields[field], texts[field]))
-        else:
-            options.append(_option(parameter, hints[name], texts.get(name, {})))
+    groups: dict[str, Any] = {}
+    for name, kind in hints.items():
+        if is_dataclass(kind):
+            groups[name] = kind
 
-    shown = Signature(sorted(options, key=lambda option: option.kind))
+    options = _options(function, hints, groups)
+    options.sort(key=lambda option: option.kind)
+    command_signature = Signature(options)
 
     @wraps(function)
-    def called(*values: Any, **named: Any) -> None:
-        arguments = shown.bind(*values, **named).arguments
+    def call(*values: Any, **named: Any) -> None:
+        bound = command_signature.bind(*values, **named)
+        arguments = bound.arguments
         for name, kind in groups.items():
-            names = [field.name for field in fields(kind) if field.name in arguments]
-            arguments[name] = kind(**{field: arguments.pop(field) for field in names})
+            members = {}
+            for field in fields(kind):
+                if field.name in arguments:
+                    members[field.name] = arguments.pop(field.name)
+            arguments[name] = kind(**members)
 
         try:
             function(**arguments)
@@ -54,42 +54,90 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
                 console.print("stopped")
             raise
 
-    paragraphs = (function.__doc__ or "").split("\n\n")
-    called.__doc__ = "\n\n".join(" ".join(text.split()) for text in paragraphs)
-    called.__signature__ = shown  # type: ignore[attr-defined]
-    called.__annotations__ = {option.name: option.annotation for option in options}
-    return called
+    # Help breaks lines itself, so each paragraph becomes one line.
+    paragraphs = []
+    for text in (function.__doc__ or "").split("\n\n"):
+        paragraphs.append(" ".join(text.split()))
+
+    call.__doc__ = "\n\n".join(paragraphs)
+    call.__signature__ = command_signature  # type: ignore[attr-defined]
+    call.__annotations__ = {option.name: option.annotation for option in options}
+    return call
+
+
+def _options(
+    function: Callable[..., None], hints: dict[str, Any], groups: dict[str, Any]
+) -> list[Parameter]:
+    """Return the parameters of a command, with the fields of dataclasses in their place."""
+    described = descriptions()
+    texts = described["any"] | described.get(function.__name__, {})
+
+    options: list[Parameter] = []
+    for name, parameter in signature(function).parameters.items():
+        if name not in groups:
+            text = texts.get(name, {})
+            options.append(_option(parameter, hints[name], text))
+            continue
+
+        field_hints = get_type_hints(groups[name])
+        for field, field_parameter in signature(groups[name]).parameters.items():
+            options.append(_option(field_parameter, field_hints[field], texts[field]))
+
+    return options
 
 
 @cache
 def descriptions() -> dict[str, dict[str, Any]]:
     """Read the descriptions of parameters: command → parameter → help, or help and more."""
-    text = Path(__file__).parents[1].joinpath("options.yaml").read_text(encoding="utf-8")
-    limits = {"max_depth": MAX_DEPTH, "highest": HIGHEST}
-    text = Template(text).substitute(limits, tasks=", ".join(TASKS))
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # which takes an eighth of the time
-    loaded: dict[str, dict[str, Any]] = yaml.load(text, loader)  # noqa: S506  # a safe one
+    path = Path(__file__).parents[1] / "options.yaml"
+    template = Template(path.read_text(encoding="utf-8"))
+    text = template.substitute(
+        max_depth=MAX_DEPTH,
+        highest=HIGHEST,
+        tasks=", ".join(TASKS),
+    )
+
+    # The safe loader in C takes an eighth of the time.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loaded: dict[str, dict[str, Any]] = yaml.load(text, loader)  # noqa: S506
     return loaded
 
 
 def _option(parameter: Parameter, kind: Any, text: str | dict[str, Any]) -> Parameter:
-    if hasattr(kind, "__metadata__"):  # described where it stands
+    """Return a parameter with the option or argument that describes it to typer."""
+    # A parameter that the function annotates itself needs no description.
+    if hasattr(kind, "__metadata__"):
         return parameter.replace(annotation=kind, kind=Parameter.KEYWORD_ONLY)
 
-    more: dict[str, Any] = {"help": text} if isinstance(text, str) else dict(text)
+    more: dict[str, Any] = {}
+    if isinstance(text, str):
+        more["help"] = text
+    else:
+        more.update(text)
     more["rich_help_panel"] = more.pop("panel", None)
-    positional = parameter.default is Parameter.empty or "argument" in more
+
+    position: Any = Parameter.KEYWORD_ONLY
+    if parameter.default is Parameter.empty or "argument" in more:
+        position = Parameter.POSITIONAL_OR_KEYWORD
+
     if "argument" in more:
         metavar = more.pop("argument")
-        completed = {"TASK": lambda: [*TASKS, "all"]}.get(metavar)
-        shown = typer.Argument(metavar=metavar, autocompletion=completed, **more)
+        completion = None
+        if metavar == "TASK":
+            completion = _task_names
+        description = typer.Argument(metavar=metavar, autocompletion=completion, **more)
     else:
-        flags = more.pop("flags", [f"--{parameter.name.replace('_', '-')}"])
+        name = parameter.name.replace("_", "-")
+        flags = more.pop("flags", [f"--{name}"])
         more.setdefault("metavar", _metavar(kind, flags[0], more["help"]))
-        shown = typer.Option(*flags, **more)
+        description = typer.Option(*flags, **more)
 
-    where = Parameter.POSITIONAL_OR_KEYWORD if positional else Parameter.KEYWORD_ONLY
-    return parameter.replace(annotation=Annotated[kind, shown], kind=where)
+    return parameter.replace(annotation=Annotated[kind, description], kind=position)
+
+
+def _task_names() -> list[str]:
+    """Return the values that a shell offers for a task."""
+    return [*TASKS, "all"]
 
 
 def _metavar(kind: Any, flag: str, text: str) -> str:

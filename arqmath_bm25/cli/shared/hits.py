@@ -20,8 +20,10 @@ def show_hit(rank: int, hit: Hit, found: Found, collection: Collection) -> None:
         _show_extracted(hit, found)
         return
 
-    results.print(Text(f"{rank:>3}  {_heading(hit, found)}", style="bold"))
-    results.print(Text(f"{_MARGIN}{_note(hit, found, collection)}", style="dim"))
+    heading = _heading(hit, found)
+    note = _note(hit, found, collection)
+    results.print(Text(f"{rank:>3}  {heading}", style="bold"))
+    results.print(Text(f"{_MARGIN}{note}", style="dim"))
     results.print(wrapped(_MARGIN, found.short_text, break_on_hyphens=True))
     results.print("")
 
@@ -30,9 +32,11 @@ def wrapped(begin: str, text: str, break_on_hyphens: bool = False) -> Text:
     """Return a text in lines, with the later ones indented."""
     indent = " " * len(begin)
     wrapper = textwrap.TextWrapper(
-        _WIDTH, subsequent_indent=indent, break_long_words=False,
+        _WIDTH,
+        subsequent_indent=indent,
+        break_long_words=False,
         break_on_hyphens=break_on_hyphens,
-    )  # fmt: skip
+    )
     return Text(wrapper.fill(begin + text))
 
 
@@ -44,6 +48,7 @@ def _show_extracted(hit: Hit, found: Found) -> None:
 
 
 def _heading(hit: Hit, found: Found) -> str:
+    """Return the formula or the title of a hit, else its id."""
     if found.formula:
         return found.formula.latex or f"formula {hit.doc_id}"
     if found.title:

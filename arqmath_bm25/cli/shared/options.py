@@ -25,8 +25,11 @@ RUNS: Final = Path("runs")
 THREADS: Final = processors()
 _DEFAULTS: Final = {"indexes": INDEXES, "runs": RUNS}
 
-out: Final = PlainConsole(highlight=False, soft_wrap=True)  # what was done; --quiet shuts it up
-results: Final = PlainConsole(highlight=False, soft_wrap=True)  # what was asked for
+# Messages about the work, which --quiet suppresses.
+out: Final = PlainConsole(highlight=False, soft_wrap=True)
+
+# The results that a command is called for.
+results: Final = PlainConsole(highlight=False, soft_wrap=True)
 
 
 @dataclass
@@ -76,12 +79,13 @@ class SearchPlace(Place):
 
 def command_line(*words: str, **options: object) -> str:
     """Return a command line of this program to be pasted; default options are left out."""
-    flags = [
-        f"--{name} {shlex.quote(str(value))}"
-        for name, value in options.items()
-        if value is not None and value != _DEFAULTS.get(name)
-    ]
-    return " ".join(["arqmath-bm25", *words, *flags])
+    line = ["arqmath-bm25", *words]
+    for name, value in options.items():
+        if value is not None and value != _DEFAULTS.get(name):
+            quoted = shlex.quote(str(value))
+            line.append(f"--{name} {quoted}")
+
+    return " ".join(line)
 
 
 def published(path: Path | None) -> Path | None:
@@ -125,17 +129,24 @@ def task_of_runs(runs: Sequence[Path], verb: Literal["fuse", "pool"]) -> Ranking
 
 def refuse_repeated(runs: Sequence[Path]) -> None:
     """Raise InputError for a run that is given twice, as overlapping patterns of a shell do."""
-    for place, run in enumerate(runs):
-        if run.resolve() in map(Path.resolve, runs[:place]):
+    paths = set()
+    for run in runs:
+        path = run.resolve()
+        if path in paths:
             raise InputError(f"{run}: this run is given twice; name each run once")
+        paths.add(path)
 
 
 def keep_runs(output: Path, runs: Sequence[Path]) -> None:
     """Raise InputError if writing `output` would overwrite a run, or is impossible."""
     if output.is_dir():
         raise InputError(f"{output}: this is a directory; --output names the file to write")
-    if any(output.exists() and output.samefile(run) for run in runs):
-        raise InputError(f"{output}: this would overwrite a run; name another file")
+    if not output.exists():
+        return
+
+    for run in runs:
+        if output.samefile(run):
+            raise InputError(f"{output}: this would overwrite a run; name another file")
 
 
 def write(texts: Mapping[Path, str]) -> None:

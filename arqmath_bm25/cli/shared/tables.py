@@ -16,18 +16,37 @@ from rich.table import Table as RichTable
 from arqmath_bm25.core.progress import PlainConsole, console
 
 TableForm = Literal["terminal", "latex", "markdown", "csv"]
+
+# Forms that are pasted into a paper.
 PASTED: Final[tuple[TableForm, ...]] = ("latex", "markdown")
 DAGGER: Final = "†"
 
-_LATEX: Final = str.maketrans({
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$",
-    "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$",
-    ">": "$>$", "′": "$'$", "†": r"$^\dagger$", "…": r"\ldots{}", "·": r"$\cdot$", "–": "--",
-    "→": r"$\to$", "Δ": r"$\Delta$",
-})  # fmt: skip
+_LATEX: Final = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": "$<$",
+        ">": "$>$",
+        "′": "$'$",
+        "†": r"$^\dagger$",
+        "…": r"\ldots{}",
+        "·": r"$\cdot$",
+        "–": "--",
+        "→": r"$\to$",
+        "Δ": r"$\Delta$",
+    }
+)
 
 
-class Marked(NamedTuple):
+class MarkedNumber(NamedTuple):
     """A number followed by a mark."""
 
     value: float
@@ -42,7 +61,7 @@ class ScoreTable:
     header: Sequence[str]
     rows: Sequence[Sequence[object]]
     notes: Sequence[str] = ()
-    left: Sequence[str] = ()  # further columns of text
+    left: Sequence[str] = ()  # further columns of text, which are aligned left
     dispensable: Sequence[str] = ()  # columns that a narrow terminal leaves out, in this order
 
 
@@ -53,7 +72,8 @@ def print_tables(tables: Sequence[ScoreTable], form: TableForm) -> None:
             print_table(table)
     else:
         write = _WRITERS[form]
-        typer.echo("\n".join(write(table) for table in tables), nl=False)
+        texts = map(write, tables)
+        typer.echo("\n".join(texts), nl=False)
 
     if form == "csv":
         for table in tables:
@@ -67,8 +87,7 @@ def print_table(table: ScoreTable) -> None:
     if not terminal.is_terminal:
         terminal = PlainConsole(highlight=False, width=200)
 
-    drawn = _fitting(table, terminal)
-    terminal.print(drawn)
+    terminal.print(_fit(table, terminal))
     for note in table.notes:
         terminal.print(f"  {escape(note)}", soft_wrap=True)
 
@@ -78,54 +97,62 @@ def in_terminal() -> bool:
     return PlainConsole().is_terminal
 
 
-def _fitting(table: ScoreTable, terminal: Console) -> RichTable:
-    """Draw a table that fits: with less space, or without columns, where it is too wide."""
-    drawn = _drawn(table)
-    if _width(drawn, terminal) <= terminal.width:
-        return drawn
+def _fit(table: ScoreTable, terminal: Console) -> RichTable:
+    """Lay out a table so that it fits: with less space, or without columns, if it is too wide."""
+    layout = _lay_out(table)
+    if _width(layout, terminal) <= terminal.width:
+        return layout
 
-    without: list[str] = []
-    drawn = _drawn(table, tight=True)
+    left_out: list[str] = []
+    layout = _lay_out(table, padding=0)
     for name in table.dispensable:
-        if _width(drawn, terminal) <= terminal.width:
+        if _width(layout, terminal) <= terminal.width:
             break
-        without.append(name)
-        drawn = _drawn(table, without, tight=True)
+        left_out.append(name)
+        layout = _lay_out(table, left_out, padding=0)
 
-    return drawn
+    return layout
 
 
-def _drawn(table: ScoreTable, without: Sequence[str] = (), *, tight: bool = False) -> RichTable:
-    title = escape(table.caption) if table.caption else None
-    padding = (0, 0) if tight else (0, 1)
-    drawn = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=padding)
-    kept = [place for place, name in enumerate(table.header) if name not in without]
-    for place in kept:
-        name = table.header[place]
-        if place == 0 or name in table.left:
-            drawn.add_column(escape(name), overflow="fold")
+def _lay_out(table: ScoreTable, left_out: Sequence[str] = (), padding: int = 1) -> RichTable:
+    """Return a table for the terminal, without some of the columns."""
+    layout = RichTable(
+        title=escape(table.caption) or None,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, padding),
+    )
+    columns = []
+    for column, name in enumerate(table.header):
+        if name in left_out:
+            continue
+
+        columns.append(column)
+        if column == 0 or name in table.left:
+            layout.add_column(escape(name), overflow="fold")
         else:
-            drawn.add_column(escape(name), justify="right", no_wrap=True)
+            layout.add_column(escape(name), justify="right", no_wrap=True)
 
     for row in table.rows:
-        cells = list(row)
-        drawn.add_row(*(escape(shown(cells[place])) for place in kept))
+        texts = [escape(format_cell(row[column])) for column in columns]
+        layout.add_row(*texts)
 
-    return drawn
+    return layout
 
 
-def _width(drawn: RichTable, terminal: Console) -> int:
-    """Return the width of a table whose lines do not break."""
+def _width(layout: RichTable, terminal: Console) -> int:
+    """Return the width of a table if no line of it breaks; its title may break."""
     options = terminal.options.update(width=10_000)
-    title, drawn.title = drawn.title, None  # which may break
-    width = Measurement.get(terminal, options, drawn).maximum
-    drawn.title = title
+    title = layout.title
+    layout.title = None
+    width = Measurement.get(terminal, options, layout).maximum
+    layout.title = title
     return width
 
 
-def shown(cell: object) -> str:
+def format_cell(cell: object) -> str:
     """Return a cell as text; numbers have four digits."""
-    if isinstance(cell, Marked):
+    if isinstance(cell, MarkedNumber):
         return f"{cell.value:.4f}{cell.mark}"
     if isinstance(cell, float):
         return f"{cell:.4f}"
@@ -153,16 +180,19 @@ def latex(table: ScoreTable) -> str:
 
 
 def _latex_row(row: Sequence[object]) -> str:
-    cells = [shown(cell).translate(_LATEX) for cell in row]
+    """Write a row for LaTeX."""
+    cells = [format_cell(cell).translate(_LATEX) for cell in row]
     return " & ".join(cells) + r" \\"
 
 
 def markdown(table: ScoreTable) -> str:
     """Write a table for Markdown (GitHub's, pandoc's pipe tables)."""
     alignments = []
-    for place, name in enumerate(table.header):
-        is_text = place == 0 or name in table.left
-        alignments.append(":--" if is_text else "--:")
+    for column, name in enumerate(table.header):
+        if column == 0 or name in table.left:
+            alignments.append(":--")
+        else:
+            alignments.append("--:")
 
     lines = [
         _markdown_row(table.header),
@@ -177,11 +207,13 @@ def markdown(table: ScoreTable) -> str:
 
 
 def _markdown_row(row: Sequence[object]) -> str:
-    cells = [_markdown_text(shown(cell)) for cell in row]
+    """Write a row for Markdown."""
+    cells = [_markdown_text(format_cell(cell)) for cell in row]
     return "| " + " | ".join(cells) + " |"
 
 
 def _markdown_text(text: str) -> str:
+    """Escape the characters that have a meaning in Markdown."""
     for character in ("\\", "|", "*", "_", "`", "<"):
         text = text.replace(character, f"\\{character}")
     return text
@@ -193,8 +225,15 @@ def comma_separated(table: ScoreTable) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.header)
     for row in table.rows:
-        writer.writerow(cell.value if isinstance(cell, Marked) else cell for cell in row)
+        writer.writerow(map(_without_mark, row))
     return text.getvalue()
+
+
+def _without_mark(cell: object) -> object:
+    """Return the number of a marked cell; any other cell is returned as it is."""
+    if isinstance(cell, MarkedNumber):
+        return cell.value
+    return cell
 
 
 _WRITERS: Final[Mapping[str, Callable[[ScoreTable], str]]] = {
