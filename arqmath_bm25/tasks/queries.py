@@ -77,6 +77,8 @@ def build_query(
     """Return field → term → weight for the terms of a topic that are worth a search."""
     fields = _topic_fields(topic, analyzer, settings.repeats)
     query = weighted_terms(fields, weights, settings.k3)
+    if settings.brevity:
+        query = _weighed_by_brevity(query, settings.brevity)
 
     named: set[str] = set()
     for field in _NAMING:
@@ -110,6 +112,28 @@ def weighted_terms(
         pool = pools[kind(field)].items()
         query[field] = {term: weight * n * (k3 + 1) / (n + k3) for term, n in pool}
     return query
+
+
+def _weighed_by_brevity(query: Query, brevity: float) -> Query:
+    """Return the query with its formulas weighing 1 + `brevity` / n times as much for n words.
+
+    Each word counts once. Without words nothing changes.
+    """
+    words: set[str] = set()
+    for field, terms in query.items():
+        if kind(field) == "text":
+            words.update(terms)
+    if not words:
+        return query
+
+    factor = 1 + brevity / len(words)
+    weighed = {}
+    for field, terms in query.items():
+        if kind(field) == "text":
+            weighed[field] = terms
+        else:
+            weighed[field] = {term: weight * factor for term, weight in terms.items()}
+    return weighed
 
 
 def prune_query(

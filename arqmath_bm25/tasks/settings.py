@@ -81,6 +81,8 @@ class QuerySettings(Settings):
     max_terms: dict[FieldKind, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
     # Words of a question's body that more than this share of the questions hold are left out.
     max_df: Annotated[float, Field(gt=0, le=1)] = 1
+    # Formulas weigh 1 + brevity / n times as much in a query of n different words.
+    brevity: Weight = 0
 
 
 class RunSettings(Settings):

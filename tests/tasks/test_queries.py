@@ -10,7 +10,7 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.settings import AnalysisSettings, LatexSettings
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.records import Topic
-from arqmath_bm25.tasks.queries import idf, prune_query, topic_query, weighted_terms
+from arqmath_bm25.tasks.queries import build_query, idf, prune_query, topic_query, weighted_terms
 from arqmath_bm25.tasks.settings import QuerySettings
 
 if TYPE_CHECKING:
@@ -104,3 +104,18 @@ def test_a_body_that_says_a_thing_twice_asks_as_one_that_says_it_once() -> None:
     assert once["contents"] == {"root": 1.0, "spline": 1.0}
     assert once["answer_operators"]["^~1~x"] == 1.5  # in the title and in the body
     assert topic_query(two, analyzer, weights, 2.0) != topic_query(one, analyzer, weights, 2.0)
+
+
+def test_formulas_weigh_more_the_fewer_words_stand_beside_them() -> None:
+    analyzer = Analyzer(AnalysisSettings(latex=LatexSettings(operators=True)))
+    weights = {"contents": 1.0, "answer_operators": 0.5}
+    settings = QuerySettings(brevity=6)
+    searcher = Counted()
+    found = {}
+    for text in ("$x^2$", "roots roots splines $x^2$", "roots, splines, knots of $x^2$"):
+        topic = Topic("", text)
+        query = build_query(topic, analyzer, weights, settings, searcher)  # type: ignore[arg-type]
+        found[text] = query["answer_operators"]["^~1~x"]
+        assert set(query["contents"].values()) <= {1.0, 2 * 3 / 4}
+    # 1 + 6 / n for n different words; a formula alone has nothing to be weighed against.
+    assert list(found.values()) == [0.5, 0.5 * 4, 0.5 * 3]
