@@ -234,7 +234,8 @@ def test_reports_of_own_documents_name_them_by_id_and_first_words(tmp_path: Path
     long = "a" * 60
     words = "The triangle $ABC$ has an area that everybody knows, and more that nobody does."
     documents = [{"id": f"{long}{n}", "text": f"{words} {n}"} for n in range(30)]
-    queries = [{"id": f"q{n}", "text": "the triangle and its area"} for n in range(101)]
+    queries = [{"id": f"q{n}", "text": "the triangle and its area"} for n in range(100)]
+    queries.append({"id": "q100", "text": "the triangle " + "of side $a$ " * 100 + "and last"})
     for name, rows in (("corpus", documents), ("queries", queries)):
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
@@ -251,6 +252,14 @@ def test_reports_of_own_documents_name_them_by_id_and_first_words(tmp_path: Path
     assert f"{long}3" in hits[3].css_first(".hint").text()
     assert topic.css_first("h1").text().split() == ["q7"]
     assert "the triangle and its area" in topic.css_first(".question .post").text()
+
+    # A long question is cut in the table of all topics, but found by each of its words.
+    row = page(tmp_path / "out" / "index.html").css_first("tr[data-item^='q100 ']")
+    assert row.css_first(".clamp").text().endswith(" …")
+    assert 1 <= len(row.css(".clamp math")) <= 20
+    assert row.attributes["data-item"].strip().endswith("and last")
+    whole = page(tmp_path / "out" / "topics" / "q100.html").css_first(".question .post")
+    assert len(whole.css("math")) == 100
 
 
 def test_posts_lead_to_their_threads_where_these_are(runs: list[Path], tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from arqmath_bm25.analysis.excerpts import beginning
+from arqmath_bm25.analysis.excerpts import beginning, excerpt, length_of
 from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
 from arqmath_bm25.core.configuration import with_current_keys
 from arqmath_bm25.core.labs import MAX_DEPTH
@@ -96,9 +96,11 @@ def write_report(
         )
 
         titles = {}
+        words = {}
         for topic, question in data.questions.items():
             page = topic_page(data, question)
-            titles[topic] = page["title"]
+            titles[topic] = page["short_title"]
+            words[topic] = page["title"].striptags()
             pages.write(f"topics/{names[topic]}", "topic.html", **page)
             progress(1)
 
@@ -109,6 +111,7 @@ def write_report(
             "index.html",
             "report.html",
             titles=titles,
+            words_of_titles=words,
             notes=_notes(data, scores),
             curves=_curves(averages),
             first_rows=FEW_TOPICS,
@@ -471,11 +474,18 @@ def topic_page(data: ReportData, topic: Topic) -> dict[str, Any]:
         answer = read_title(row.answer)
         return writer.content(answer)
 
+    # A question without a title is its own title: a table of a thousand of them has to open fast.
+    whole_title = plain.title(topic.title, topic.formula_id)
+    short_title = whole_title
+    if length_of(title.pieces) > _EXCERPT:
+        short_title = plain.content(excerpt(title, _EXCERPT))
+
     documents, absent = _documents(data, topic.topic_id, writer)
     labels = dict.fromkeys(data.words.values())
     return {
         "topic": topic,
-        "title": plain.title(topic.title, topic.formula_id),
+        "title": whole_title,
+        "short_title": short_title,
         "plain_title": _plain(title),
         "body": plain.body(topic.question, topic.formula_id),
         "formula": query_formula,
