@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from arqmath_bm25.core import guesses
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, cause
 from arqmath_bm25.core.progress import console
 from arqmath_bm25.version import __version__
 
@@ -235,7 +235,7 @@ def run_program(program: typer.Typer, name: str) -> None:
     except InputError as error:
         _fail(str(error))
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = cause(error)
         if error.filename:
             reason = f"{error.filename}: {reason}"
         _fail(reason)

@@ -4,12 +4,12 @@ import errno
 import os
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, cause
 
 # How file systems answer that cannot make room: musl, some of FUSE.
 _NO_ROOM_IN_ADVANCE: Final = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
@@ -95,10 +95,7 @@ def load_array(path: Path) -> NDArray[Any]:
     try:
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except (OSError, ValueError, EOFError) as error:
-        raise InputError(
-            f"{path}: a damaged file of an index ({' '.join(str(error).split())[:80]}); build the "
-            "index again with --overwrite"
-        ) from None
+        _refuse(path, error)
 
 
 def map_numbers(path: Path, kind: str) -> NDArray[Any]:
@@ -108,10 +105,17 @@ def map_numbers(path: Path, kind: str) -> NDArray[Any]:
             return np.empty(0, kind)
         return np.asarray(np.memmap(path, kind, "r"))
     except (OSError, ValueError) as error:
-        raise InputError(
-            f"{path}: a damaged file of an index ({' '.join(str(error).split())[:80]}); build the "
-            "index again with --overwrite"
-        ) from None
+        _refuse(path, error)
+
+
+def _refuse(path: Path, error: Exception) -> NoReturn:
+    """Raise InputError for a file that cannot be mapped."""
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        raise InputError(f"{path}: {cause(error)}") from None
+    raise InputError(
+        f"{path}: a damaged file of an index ({' '.join(str(error).split())[:80]}); build the "
+        "index again with --overwrite"
+    ) from None
 
 
 def new_array(path: Path, kind: Any, shape: tuple[int, ...]) -> NDArray[Any]:

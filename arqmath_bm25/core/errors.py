@@ -1,5 +1,6 @@
 """The exceptions that users see: what is wrong with their input, and where."""
 
+import errno
 import json
 
 _LONGEST = 60
@@ -10,6 +11,15 @@ def shown(value: object) -> str:
     short = value[: _LONGEST + 1] if isinstance(value, str) else value
     text = repr(short) if isinstance(short, str) else json.dumps(short, default=str)
     return text if len(text) <= _LONGEST + 2 else f"{text[:_LONGEST]}…"
+
+
+def cause(error: OSError) -> str:
+    """Return what the system refused, and what to do where that is known."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "the disk is full; make room and try again"
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return "too many open files; raise the limit (`ulimit -n 1024`) and try again"
+    return error.strerror or str(error)
 
 
 class InputError(Exception):

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final, NoReturn, cast
 
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, cause
 from arqmath_bm25.core.system import lock
 
 _REMEMBERED: Final = 1 << 22  # bytes from which on the digest of a file is kept
@@ -407,7 +407,6 @@ def cannot_write(path: Path, error: OSError) -> NoReturn:
     if error.filename is not None and not str(error.filename).startswith(str(path.parent)):
         raise error
     # NumPy tells a full disk without a number.
-    few = error.errno is None and re.fullmatch(r"\d+ requested and \d+ written", str(error))
-    full = few or error.errno in (errno.ENOSPC, errno.EDQUOT)
-    why = "the disk is full; make room and try again" if full else error.strerror or error
-    raise InputError(f"{path}: {why}. What was there before is as it was.") from None
+    if error.errno is None and re.fullmatch(r"\d+ requested and \d+ written", str(error)):
+        error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    raise InputError(f"{path}: {cause(error)}. What was there before is as it was.") from None

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
-from arqmath_bm25.core.arrays import Numbering, distinct, ranges, smallest_kind
+import numpy as np
+import pytest
+
+from arqmath_bm25.core.arrays import Numbering, distinct, load_array, ranges, smallest_kind
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.writing import complete
 
 
 def test_hashes_are_numbered_as_they_first_come() -> None:
@@ -36,3 +44,25 @@ def test_numbers_take_as_few_bytes_as_the_largest() -> None:
     ]  # fmt: skip
     for number in largest:
         assert np.array(number).astype(smallest_kind(number)) == number
+
+
+@contextmanager
+def no_more_files() -> Iterator[None]:
+    """Let this process open no file besides those that are open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_limit_of_open_files_is_named_and_is_no_damage(tmp_path: Path) -> None:
+    path = tmp_path / "ids.npy"
+    np.save(path, np.arange(3))
+    said = r"ids\.npy: too many open files; raise the limit \(`ulimit -n 1024`\)"
+    with pytest.raises(InputError, match=said), no_more_files():
+        load_array(path)
+    with pytest.raises(InputError, match=said), no_more_files(), complete(path):
+        pass
+    assert load_array(path).tolist() == [0, 1, 2]

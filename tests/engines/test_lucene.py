@@ -6,13 +6,16 @@ import json
 import math
 import os
 import random
+import resource
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from program import process
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines.lucene import indexing, jvm
@@ -75,6 +78,16 @@ def python(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-c", script],
         env={**os.environ, **environment}, capture_output=True, text=True,
     )  # fmt: skip
+
+
+def test_too_little_address_space_is_said_before_java_starts(tmp_path: Path) -> None:
+    limit = partial(resource.setrlimit, resource.RLIMIT_AS, (2_000_000_000, 2_000_000_000))
+    index = ("index", "task2", "--engine", "lucene")
+    done = process(*index, cwd=tmp_path, preexec_fn=limit)
+    assert done.returncode == 1
+    said = " ".join(done.stderr.split())
+    assert "error: Java needs 5 GB of address space, and the limit is 2.0 GB" in said
+    assert "give --engine flat" in said
 
 
 def test_java_that_does_not_serve_is_refused_before_any_work(tmp_path: Path) -> None:

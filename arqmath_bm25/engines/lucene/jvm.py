@@ -9,6 +9,7 @@ A process has one JVM. With PyTerrier it is PyTerrier's, started with this jar b
 
 import os
 import re
+import resource
 import shutil
 import sys
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ JAVA: Final = range(21, 26)  # Anserini's classes need 21; versions above 25 are
 INSTALL_JAR: Final = "pip install --no-deps --ignore-requires-python pyserini==2.4.0"
 _NEEDED: Final = f"Java {JAVA[0]} to {JAVA[-1]}"
 _HEAP: Final = "2g"  # the maximum; a search needs less, as the index is memory-mapped
+_ADDRESSES: Final = 5_000_000_000  # bytes: the heap, and what it reserves for code and threads
 
 
 @cache
@@ -70,6 +72,7 @@ def prepare() -> None:
         import jnius_config
     if jnius_config.vm_running:
         return
+    _check_address_space()
     home = java_home()
     jnius_config.add_classpath(str(anserini_jar()))
     os.environ["JAVA_HOME"] = str(home)
@@ -115,6 +118,17 @@ def _start() -> None:
 
 
 _kept: list[Any] = []
+
+
+def _check_address_space() -> None:
+    """Raise InputError under a limit with which Java would end this process in its own words."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < _ADDRESSES:
+        raise InputError(
+            f"Java needs {_ADDRESSES / 1e9:.0f} GB of address space, and the limit is "
+            f"{limit / 1e9:.1f} GB (`ulimit -v`); raise it, or give --engine flat, which needs no "
+            "Java"
+        )
 
 
 def java_home() -> Path:
