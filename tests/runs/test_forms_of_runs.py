@@ -415,3 +415,11 @@ def test_a_run_without_rows_is_an_empty_frame(folder: Path, name: str) -> None:
     frame = arq.read_run(folder / name)
     assert len(frame) == 0
     assert list(frame)[:4] == ["qid", "docno", "score", "rank"]
+
+
+def test_a_run_without_rows_is_an_empty_table(tmp_path: Path) -> None:
+    run = tmp_path / "none.trec"
+    run.touch()
+    table = arq.read_run(run)
+    assert len(table) == 0
+    assert list(table) == ["qid", "docno", "score", "rank"]

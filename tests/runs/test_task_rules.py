@@ -333,3 +333,8 @@ def test_a_quote_that_is_left_open_swallows_no_topic_here(check) -> None:
     assert [finding[:3] for finding in check(rows, "task3", labs=labs)] == [
         ("error", 1, "open quote"), ("error", 3, "open quote"),
     ]  # fmt: skip
+
+
+def test_blanks_within_a_column_are_no_fault(check) -> None:
+    rows = "A.301\t1\t2.0\tx\tpost 7\tAn answer with blanks.\n"
+    assert "separator" not in [finding.rule for finding in check(rows, "task3")]
