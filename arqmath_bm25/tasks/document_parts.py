@@ -113,7 +113,9 @@ def _write(
         return Counter(json.loads(finished.read_text(encoding="ascii")))
     counts: Counter[str] = Counter(documents=0)
     writing = tries / uuid4().hex
-    postings = FlatPart() if forms.flat else None
+    postings = None
+    if forms.flat:
+        postings = FlatPart()
     # Analysis makes millions of objects and hardly a cycle: to look for cycles again and again took
     # a fifth of the time.
     gc.disable()

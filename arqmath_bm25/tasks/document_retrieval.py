@@ -130,15 +130,17 @@ class DocumentRetrieval(AnswerRetrieval):
         spans = _write_table(path, place)
 
         directory = place.absolute() / DOCUMENTS
-        ends = run_ends(repeat(1, len(spans)), _marks(spans), _PER_PART)
+        sizes = repeat(1, len(spans))
+        ends = run_ends(sizes, _marks(spans), _PER_PART)
         parts = (spans[begin:end] for begin, end in pairwise([0, *ends]))
         documents = partial(_documents, path.absolute(), self.settings)
-        counts: Counter[str] = Counter()
         content = partial(_content, path.absolute())
+        counts: Counter[str] = Counter()
         for of_part in write_parts(documents, parts, directory, workers, forms, content):
             counts.update(of_part)
         settle(counts, "documents")
         self._tell_of(counts, collection.given)
+
         if self.settings.cited:
             ids = IdTable(place / _IDS)
             learnt = place / REFERENCES
@@ -178,7 +180,11 @@ class DocumentRetrieval(AnswerRetrieval):
             document = read.marked(self.delimiters)
             title, text = document.contents(self.delimiters, proofs)
             indexed = _indexed(
-                document, analyzer(title), analyzer(text), analyzer, self.settings.fields
+                document=document,
+                title=analyzer(title),
+                text=analyzer(text),
+                analyzer=analyzer,
+                fields=self.settings.fields,
             )
             yield f"{title.text} {text.text}".strip(), indexed
 
@@ -214,7 +220,6 @@ class DocumentRetrieval(AnswerRetrieval):
             )
 
         topics = []
-
         for query in queries:
             if query.doc_id in own:
                 query = query._replace(excluded=(*query.excluded, query.doc_id))
@@ -230,7 +235,6 @@ class DocumentRetrieval(AnswerRetrieval):
         table = _table(collection)
         corpus = _corpus(collection)
         own = set()
-
         for query in queries:
             span = table.span(query.doc_id)
             if span is None:
@@ -286,7 +290,8 @@ class DocumentRetrieval(AnswerRetrieval):
             by_fields = DeclarationRanker(index, settings, keep_formulas=not lacks_formulas)
         if not settings.cited:
             return by_fields
-        return CitedRanker(index, settings, by_fields, IdTable(index.directory / _IDS))
+        ids = IdTable(index.directory / _IDS)
+        return CitedRanker(index, settings, by_fields, ids)
 
     def _lacks_formulas(self, collection: Collection) -> bool:
         counts = _counts(collection)
@@ -312,7 +317,10 @@ class DocumentRetrieval(AnswerRetrieval):
         document = self._read(hit, collection)
         body = document.body(self.delimiters)
         return Found(
-            document.heading(self.delimiters), body, delimiters=self.delimiters, document=document
+            title=document.heading(self.delimiters),
+            body=body,
+            delimiters=self.delimiters,
+            document=document,
         )
 
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
@@ -338,7 +346,7 @@ class _DocumentTable:
 
     def span(self, doc_id: str) -> RowSpan | None:
         """Return the offset and length of a document's row, None if there is no such document."""
-        row = int(self._ids.find([doc_id])[0])
+        (row,) = self._ids.find([doc_id]).tolist()
         if row < 0:
             return None
         offset, length = self._spans[row].tolist()
@@ -364,6 +372,7 @@ def _store(collection: Collection) -> Path | None:
     """Return the open store of documents, or else one of these documents; None if there is none."""
     if DocumentRetrieval.name in collection.opened:
         return collection.opened[DocumentRetrieval.name]
+
     (corpus,) = sources([_corpus(collection)])
     for store in stores(collection.directory / DocumentRetrieval.name):
         with suppress(NoIndexError):  # it is damaged
@@ -389,7 +398,8 @@ def _table(collection: Collection) -> _DocumentTable:
     if store is None:
         folder = collection.directory / DocumentRetrieval.name
         raise NoIndexError(f"{folder}: there is no index", DocumentRetrieval.name)
-    return _open_table(store, (store / _SPANS).stat().st_mtime_ns)
+    written_at = (store / _SPANS).stat().st_mtime_ns
+    return _open_table(store, written_at)
 
 
 @lru_cache(maxsize=1)
@@ -434,7 +444,8 @@ def _documents(
         if not (text.words.words or title.words.words):
             counts[_WITHOUT_WORDS] += 1
             counts[_WORDLESS + kind] += 1
-        counts[_WITHOUT_FORMULAS] += not (text.operators.formulas or title.operators.formulas)
+        if not (text.operators.formulas or title.operators.formulas):
+            counts[_WITHOUT_FORMULAS] += 1
         yield _indexed(document, title, text, analyzer, settings.fields)
 
 
@@ -442,7 +453,8 @@ def _marks(spans: NDArray[np.int64]) -> list[int]:
     """Return a hash of 32 bits of each row: of its length, and that of the row before it."""
     lengths = spans[:, 1]
     before = np.roll(lengths, 1)
-    marks: list[int] = ((lengths * 2_654_435_761 + before * 2_246_822_519) % (1 << 32)).tolist()
+    mixed = lengths * 2_654_435_761 + before * 2_246_822_519
+    marks: list[int] = (mixed % (1 << 32)).tolist()
     return marks
 
 

@@ -58,9 +58,12 @@ class ReadyStore(NamedTuple):
 
 
 def ensure(
-    content: IndexContent, workers: Workers = HERE, engines: Iterable[Engine] = (AUTO,),
-    keep_documents: bool = False, read_all: bool = False,
-) -> list[ReadyStore]:  # fmt: skip
+    content: IndexContent,
+    workers: Workers = HERE,
+    engines: Iterable[Engine] = (AUTO,),
+    keep_documents: bool = False,
+    read_all: bool = False,
+) -> list[ReadyStore]:
     """Build the stores of an index that are missing or damaged; return the stores of all engines.
 
     The input files are read and analysed once for all engines. With `keep_documents`, the documents
@@ -97,7 +100,8 @@ def _build(
     with ExitStack() as stack:
         first, *others = stores.values()
         places = [stack.enter_context(building(first, resumes=True))]
-        places += [stack.enter_context(building(store)) for store in others]
+        for store in others:
+            places.append(stack.enter_context(building(store)))
 
         documents = places[0] / DOCUMENTS
         counts = task.write_documents(content.collection, places[0], workers, forms)
@@ -134,8 +138,10 @@ def _build(
             counts=counts,
             seconds=round(time.monotonic() - began, 1),
         )
-        manifests = [replace(common, files=contents(place, DOCUMENTS)) for place in places]
-        for place, manifest in zip(places, manifests, strict=True):
+        manifests = []
+        for place in places:
+            manifest = replace(common, files=contents(place, DOCUMENTS))
+            manifests.append(manifest)
             manifest.write(place)
 
     for engine, store in stores.items():

@@ -48,8 +48,14 @@ class IndexContent:
         if collection.chosen:
             recipe = recipe | {"chosen": collection.chosen}
         files = sources(task.sources(collection))
-        folder = folder_of(task, collection)
-        return cls(task, collection, folder, recipe, files, content_digest(recipe, files))
+        return cls(
+            task=task,
+            collection=collection,
+            folder=folder_of(task, collection),
+            recipe=recipe,
+            sources=files,
+            digest=content_digest(recipe, files),
+        )
 
     def store(self, engine: EngineName) -> Path:
         """Return the path of the store that an engine searches, whether it exists or not.
@@ -64,9 +70,11 @@ class IndexContent:
 
         lucene = self._store("lucene")
         flat = self._store("flat")
-        if lucene.is_dir() and not (flat.is_dir() and fits(flat_directory(flat / LOCAL_INDEX))):
-            return lucene
-        return flat
+        if not lucene.is_dir():
+            return flat
+        if flat.is_dir() and fits(flat_directory(flat / LOCAL_INDEX)):
+            return flat
+        return lucene
 
     def _store(self, engine: str) -> Path:
         return self.folder / store_name(engine, self.digest)
@@ -81,10 +89,11 @@ class IndexContent:
             return {AUTO: self.store("auto")}
         chosen: dict[EngineName, Engine] = {}
         for engine in engines:
-            if engine.name == "auto":
-                chosen |= {name: Engine(name) for name in self._built_engines()}
-            else:
+            if engine.name != "auto":
                 chosen[engine.name] = engine
+                continue
+            for name in self._built_engines():
+                chosen[name] = Engine(name)
         return {engine: self.store(engine.name) for engine in chosen.values()}
 
     def _built_engines(self) -> list[LocalName]:

@@ -49,14 +49,20 @@ def with_queries(
 
     Topics without a query are left out. Raises InputError for a query of an unknown topic.
     """
-    topics = {topic.topic_id for topic_set in sets for topic in topic_set.topics}
+    topics: set[str] = set()
+    for topic_set in sets:
+        topics.update(topic.topic_id for topic in topic_set.topics)
+
     for topic_id, query in queries.items():
         if topic_id not in topics:
             read = ", ".join(str(topic_set.path) for topic_set in sets)
             raise InputError(f"{path}: topic {topic_id} is not in {read}; --topics chooses others")
-        if note := task.advice(query):
+        note = task.advice(query)
+        if note:
             tell(f"{path}: topic {topic_id}: {note}")
-    if without := len(topics) - len(queries):
+
+    without = len(topics) - len(queries)
+    if without:
         tell(f"{path}: {without:,} of {len(topics):,} topics have no query, so no rows either")
 
     replaced = []

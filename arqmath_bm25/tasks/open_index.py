@@ -175,21 +175,31 @@ class Index:
     ) -> dict[str, Any]:
         """Return the manifest of a run: its description, settings and sources."""
         task = self.task
-        name = task.manual_tag(variant) if queries else task.tag(variant)
+        name = task.tag(variant)
+        if queries:
+            name = task.manual_tag(variant)
         settings = task.settings.model_dump(mode="json")
-        data = {"name": task.place(self.collection), "sha256": digest_of(self.manifest.sources)}
-        note_path(data["sha256"], self.collection.layout.data)
-        read = {"topics": topics, "queries": queries}
-        files = {what: source for what, file in read.items() if file for source in sources([file])}
+        digest = digest_of(self.manifest.sources)
+        note_path(digest, self.collection.layout.data)
+        data = {"name": task.place(self.collection), "sha256": digest}
+        files = {}
         if topics:
+            (source,) = sources([topics])
+            files["topics"] = asdict(source)
+            data["topics"] = topics.name
             of_collection = list[Path]()
             with suppress(InputError):  # own documents need no queries beside them
                 of_collection = [path for _, path in task.topic_files(self.collection)]
-            data["topics"] = topics.name
             if topics not in of_collection:
-                note_path(files["topics"].sha256, topics)
+                note_path(source.sha256, topics)
         if queries:
-            note_path(files["queries"].sha256, queries)
+            (source,) = sources([queries])
+            files["queries"] = asdict(source)
+            note_path(source.sha256, queries)
+
+        cluster = {}
+        if self._is_in_cluster:
+            cluster["cluster"] = self.searcher().origin
         return {
             **ir_metadata(task.lab, name, command, settings, variant, data),
             "version": __version__,
@@ -197,10 +207,10 @@ class Index:
             "task": task.lab,
             "variant": variant,
             "depth": min(depth, task.depth),
-            **{what: asdict(file) for what, file in files.items()},
+            **files,
             "index": self.manifest.digest,
             "collection": [asdict(source) for source in self.manifest.sources],
-            **({"cluster": self.searcher().origin} if self._is_in_cluster else {}),
+            **cluster,
         }
 
     def close(self) -> None:

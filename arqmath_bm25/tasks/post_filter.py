@@ -24,8 +24,9 @@ class PostFilter(NamedTuple):
     @classmethod
     def of(cls, tags: Iterable[str] = (), years: Iterable[int | str] = ()) -> Self:
         """Return the filter for tags, in upper or lower case, and years; without any, for all."""
-        names = (tag.strip().lower() for tag in tags)
-        return cls(frozenset(name for name in names if name), frozenset(map(str, years)))
+        names = {tag.strip().lower() for tag in tags}
+        names.discard("")
+        return cls(frozenset(names), frozenset(map(str, years)))
 
     @property
     def is_open(self) -> bool:
@@ -39,13 +40,15 @@ class PostFilter(NamedTuple):
         @lru_cache(maxsize=SEARCHED)
         def passes(thread: int) -> bool:
             question = posts.read(str(thread))
-            return (
-                question is not None
-                and self.tags <= set(question.tags)
-                and (not self.years or (question.creation_date or "")[:4] in self.years)
-            )
+            if question is None or not self.tags <= set(question.tags):
+                return False
+            if not self.years:
+                return True
+            date = question.creation_date or ""
+            return date[:4] in self.years
 
-        threads = posts.threads_of([hit.post_id or hit.doc_id for hit in hits])
+        ids = [hit.post_id or hit.doc_id for hit in hits]
+        threads = posts.threads_of(ids)
         for hit, thread in zip(hits, threads.tolist(), strict=True):
             if passes(thread):
                 yield hit

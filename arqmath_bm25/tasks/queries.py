@@ -210,11 +210,16 @@ def idf(documents: int, every: int) -> float:
     return log(1 + (every - documents + 0.5) / (documents + 0.5))
 
 
+def _best_first(scored: tuple[str, float]) -> tuple[float, str]:
+    term, score = scored
+    return -score, term
+
+
 def field_parts(fields: TermScores, divisor: float = 1) -> list[Part]:
     """Return the contribution of each field to a score, divided by `divisor`."""
     parts = []
     for field, of_field in fields.items():
-        ordered = sorted(of_field.items(), key=lambda item: (-item[1], item[0]))
+        ordered = sorted(of_field.items(), key=_best_first)
         terms = tuple((term, score / divisor) for term, score in ordered)
         total = sum(score for _, score in terms)
         parts.append(Part(field, total, terms))

@@ -66,11 +66,14 @@ def run_ends(sizes: Iterable[int], marks: Iterable[int], size: int) -> list[int]
 
 def blocks_of(parts: Sequence[PartContent], size: int) -> list[Block]:
     """Return the blocks of a collection, of about `size` documents each."""
-    marks = (int(part.digest[:8], 16) for part in parts)
-    ends = run_ends((part.documents for part in parts), marks, size)
-    return [
-        _block(parts[first:end], first, end) for first, end in zip([0, *ends], ends, strict=False)
-    ]
+    sizes = [part.documents for part in parts]
+    marks = [int(part.digest[:8], 16) for part in parts]
+    blocks = []
+    first = 0
+    for end in run_ends(sizes, marks, size):
+        blocks.append(_block(parts[first:end], first, end))
+        first = end
+    return blocks
 
 
 def _block(parts: Sequence[PartContent], first: int, end: int) -> Block:
@@ -118,9 +121,11 @@ class Sealing:
             if counts is None:
                 continue
             self._there[block.first] = counts
-            if not self._keeps:
-                left_out |= {number: Counter() for number in range(block.first, block.end)}
-                left_out[block.first] = Counter(counts)
+            if self._keeps:
+                continue
+            for number in range(block.first, block.end):
+                left_out[number] = Counter()
+            left_out[block.first] = Counter(counts)
         return left_out
 
     def note(self, number: int, counts: Mapping[str, int], part: Path, finished: Path) -> None:

@@ -34,7 +34,9 @@ def kind(field: str) -> FieldKind:
     """Return what the terms of a field are: `math`, `operators` or else `text`."""
     if field.endswith("_math"):
         return "math"
-    return "operators" if field.endswith("_operators") else "text"
+    if field.endswith("_operators"):
+        return "operators"
+    return "text"
 
 
 class TaskSettings(Settings):

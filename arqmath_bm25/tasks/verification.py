@@ -100,7 +100,8 @@ def verify_run(
         raise InputError(f"{run}: not the file that its manifest describes (another SHA-256)")
 
     if "runs" in manifest:
-        return _verify_fused(run, _parsed(_Fused, manifest, run), collection, quick, _above)
+        made = _parsed(_Fused, manifest, run)
+        return _verify_fused(run, made, collection, quick, _above)
     return _verify_ranked(run, manifest, collection, quick)
 
 
@@ -121,7 +122,10 @@ def _parsed(form: type[M], manifest: dict[str, Any], run: Path) -> M:
     try:
         return form.model_validate(manifest)
     except ValidationError as error:
-        keys = dict.fromkeys(".".join(map(str, fault["loc"])) for fault in error.errors())
+        keys: dict[str, None] = {}
+        for fault in error.errors():
+            key = ".".join(map(str, fault["loc"]))
+            keys[key] = None
         message = (
             f"{manifest_path(run)}: not a manifest of this version: wrong or missing: "
             f"{', '.join(keys)}"
@@ -150,6 +154,7 @@ def _verify_fused(
 
     for path in members:
         verify_run(path, collection, quick, (run, *above))
+
     if not quick:
         ids = cache(partial(FormulaIds.from_collection, collection))
         read = [Run.read(path, made.task, ids) for path in members]
@@ -166,8 +171,8 @@ def _verify_fused(
 
 def _beside(run: Path, name: str) -> Path:
     """Return the path of a file in the folder of a run; InputError for any other path."""
-    is_name = name not in ("", ".", "..") and not set(name) & {"/", os.sep, "\0"}
-    if not is_name or len(os.fsencode(name)) > _LONGEST_NAME:
+    is_path = name in ("", ".", "..") or bool(set(name) & {"/", os.sep, "\0"})
+    if is_path or len(os.fsencode(name)) > _LONGEST_NAME:
         raise InputError(
             f"{manifest_path(run)}: expected the name of a file beside the run, got "
             f"{shown(name[:60])}"
@@ -187,9 +192,10 @@ def _verify_ranked(run: Path, manifest: dict[str, Any], collection: Collection, 
     why = why_unusable(index.directory, content.recipe, content.sources, read_all=True)
     if why:
         raise InputError(why)
-    if [file.sha256 for file in made.collection] != [
-        source.sha256 for source in index.manifest.sources
-    ]:
+
+    of_run = [file.sha256 for file in made.collection]
+    of_index = [source.sha256 for source in index.manifest.sources]
+    if of_run != of_index:
         raise InputError(f"{index.directory}: built from other data than {run} was made of")
 
     queries: Path | None = None
@@ -200,10 +206,13 @@ def _verify_ranked(run: Path, manifest: dict[str, Any], collection: Collection, 
                 f"{run}: the file of its queries, {shown(made.queries.name)}, is not known here; "
                 "put it beside the run"
             )
+
     topics = None
+    topic_file = None
     if made.topics is not None:
         topics = _topics(run, made.topics, task, collection)
-    expected = index.manifest_of(variant, made.depth, "", topics and topics.path, queries)
+        topic_file = topics.path
+    expected = index.manifest_of(variant, made.depth, "", topic_file, queries)
     _compare_manifests(run, manifest, expected)
 
     if not quick:
@@ -233,6 +242,7 @@ def _topics(run: Path, source: _File, task: Task[Any], collection: Collection) -
             f"{collection.layout.data}: no topic file is the one of {run}; put its "
             f"{shown(source.name)} beside it"
         )
+
     ((folder, path),) = task.topic_files(collection, [str(own)])
     return task.read(collection, folder, path)
 
@@ -249,9 +259,10 @@ def _compare_manifests(run: Path, manifest: dict[str, Any], expected: dict[str, 
     """Raise InputError for a part of a manifest that such a run does not have."""
     written = json.loads(json.dumps(expected))
     for key in _SAME:
-        if manifest.get(key) != written[key]:
+        found = manifest.get(key)
+        if found != written[key]:
             raise InputError(
-                f"{manifest_path(run)}: {key} is {shown(manifest.get(key))}; such a run has "
+                f"{manifest_path(run)}: {key} is {shown(found)}; such a run has "
                 f"{shown(written[key])}"
             )
 
@@ -260,15 +271,17 @@ def _rank_again(run: Path, made: _Ranked, index: Index, topics: TopicFile, tag: 
     """Raise InputError unless the index gives a run of the same bytes."""
     ranked = index.rank(topics.topics, made.variant, made.depth, _THREADS)
     names = [topic.topic_id for topic in topics.topics]
+    hits = zip(names, ranked, strict=True)
     with TemporaryDirectory() as place:
         again = Path(place) / run.name
-        write_run(again, zip(names, ranked, strict=True), tag, index.task.lab, made.form)
+        write_run(again, hits, tag, index.task.lab, made.form)
         _compare(run, again, "ranked")
 
 
 def _compare(run: Path, again: Path, how: str) -> None:
     """Raise InputError that names the first row in which two files differ."""
-    for number, (row, other) in enumerate(zip_longest(_rows(run), _rows(again)), 1):
+    rows = zip_longest(_rows(run), _rows(again))
+    for number, (row, other) in enumerate(rows, 1):
         if row != other:
             raise InputError(f"{run}: row {number}: {how} again, this row is another one")
 

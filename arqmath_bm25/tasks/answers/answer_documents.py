@@ -57,8 +57,11 @@ def question_fields(
 
 def answer_fields(text: Terms) -> dict[str, Bag]:
     """Analyse an answer field by field."""
+    contents = NOTHING
+    if text.words.words:
+        contents = text.words
     return {
-        "contents": text.words if text.words.words else NOTHING,
+        "contents": contents,
         "answer_math": text.math,
         "answer_operators": text.operators,
     }
@@ -77,7 +80,8 @@ def answer_documents(
     question or words are counted in `counts`.
     """
     fields = settings.fields
-    analyzer = _analyzer(settings.analysis, any(field.endswith("_math") for field in fields))
+    ngrams = any(field.endswith("_math") for field in fields)
+    analyzer = _analyzer(settings.analysis, ngrams)
     for thread in threads:
         context: dict[str, Bag] = {}
         question = thread.question
@@ -91,10 +95,14 @@ def answer_documents(
         for answer in thread.answers:
             terms = read_or_leave_out(analyzer.body, answer.body, "", answer.post_id, counts)
             own = answer_fields(terms)
-            counts["answers without a question"] += not context
-            counts["answers without words"] += own["contents"] is NOTHING
+            if not context:
+                counts["answers without a question"] += 1
+            if own["contents"] is NOTHING:
+                counts["answers without words"] += 1
+
             if settings.bag:
-                yield Document(answer.post_id, {"contents": _one_bag({**own, **context})})
+                bag = _one_bag({**own, **context})
+                yield Document(answer.post_id, {"contents": bag})
             else:
                 chosen = {field: terms for field, terms in own.items() if field in fields}
                 yield Document(answer.post_id, chosen, shared)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -87,8 +88,8 @@ class AnswerExtractor(Ranker):
         """Yield the answer to every topic, from the `depth` best posts; none if they have none."""
         ranked = self._ranker.rank(topics, variant, depth, threads)
         for hits in ranked:
-            extracts = (extract for hit in hits if (extract := self._extract(hit)).text)
-            yield list(islice(extracts, 1))
+            answers = filter(attrgetter("text"), map(self._extract, hits))
+            yield list(islice(answers, 1))
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
         """Return what the ranking of Task 1 says."""
@@ -96,4 +97,7 @@ class AnswerExtractor(Ranker):
 
     def _extract(self, hit: Hit) -> Hit:
         post = self._posts.read(hit.doc_id)
-        return hit._replace(text=one_line(shorten(answer_text(post.body) if post else "")))
+        if post is None:
+            return hit._replace(text="")
+        text = shorten(answer_text(post.body))
+        return hit._replace(text=one_line(text))

@@ -185,9 +185,9 @@ class Groups:
         first[~without] = self._visual.add(visual[~without])
         if without.any():
             self.counts["instances without a visual id"] += int(without.sum())
-            hashed = [_hash(formulas[row]) for row in rows[without].tolist()]
-            hashes = np.frombuffer(b"".join(hashed), np.uint64)
-            numbers, first[without] = self._unnumbered.add(hashes)
+            texts = [formulas[row] for row in rows[without].tolist()]
+            hashes = b"".join(map(_hash, texts))
+            numbers, first[without] = self._unnumbered.add(np.frombuffer(hashes, np.uint64))
             visual[without] = -1 - numbers
 
         for column, values in zip(self._columns, (visual, *columns), strict=True):
@@ -232,7 +232,9 @@ class Groups:
         columns = [np.frombuffer(column, np.int32) for column in self._columns]
         visual, formula, _, _, kind = columns
         order = np.lexsort((formula, kind, visual))
-        table = new_array(path, np.int32, (len(columns), len(order)))
+
+        shape = len(columns), len(order)
+        table = new_array(path, np.int32, shape)
         for number, column in enumerate(columns):
             table[number] = column[order]
 
