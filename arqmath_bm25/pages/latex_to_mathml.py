@@ -1,4 +1,4 @@
-r"""LaTeX → MathML, which browsers draw by themselves; the LaTeX itself where that fails.
+r"""LaTeX → MathML, which browsers render without a script; the LaTeX itself where that fails.
 
 math-core makes the MathML. It is stricter than MathJax, so LaTeX is first rewritten into what it
 reads. Of its output only elements and attributes of MathML Core are kept; styles become classes of
@@ -20,33 +20,46 @@ try:
     from math_core import LatexError, LatexToMathML
 
     _CONVERTER = LatexToMathML(allow_unreliable_rendering=True, fancy_error=False)
-except ImportError:  # some platforms have no wheel: formulas are shown as LaTeX
+except ImportError:
+    # Some platforms have no wheel; there formulas are shown as LaTeX.
     _CONVERTER = None  # type: ignore[assignment]
 
 _TABLE: Final = read_table(__file__)
-_CACHED: Final = 1 << 14  # formulas; half of all are repeats
-_MAX_LATEX: Final = 5_000  # characters that are drawn
+
+# How many formulas are kept with their MathML; half of all formulas are repeats.
+_CACHE_SIZE: Final = 1 << 14
+
+# Longer formulas, in characters, are shown as LaTeX.
+_MAX_LATEX: Final = 5_000
+
 # math-core calls itself for what is nested, and a stack that overflows ends the process. A level
 # takes 2 kB at most and at least one of these characters: 150 levels go on every stack, and those
 # of a longer formula on one of their own.
 _NESTING: Final = re.compile(r"[\\{^_]")
 _SHALLOW: Final = 150
 _DEEP_STACK: Final = 64 << 20
-_starting: Final = Lock()  # the size of a stack is set for all threads
-# math-core looks for the end of a bracket twice, and twice again for each within it that has none.
-_MAX_UNCLOSED: Final = 8  # real formulas have at most 3
+
+# The size of a stack is set for all threads, so only one thread may change it at a time.
+_stack_lock: Final = Lock()
+
+# math-core looks for the end of a bracket twice, and twice again for each unclosed bracket within
+# it. Real formulas have at most 3 unclosed brackets.
+_MAX_UNCLOSED: Final = 8
 _BRACKETS: Final = re.compile(
     r"\\(?:left|right|middle|[bB]igg?[lrm]?)\s*(?:\\[A-Za-z]+|\\?.)|\\pm?od\s*\\|\\[A-Za-z]+|\\.|[{}()\[\]⟨⟩]",
     re.DOTALL,
 )
 _OPENING: Final = frozenset(_TABLE["opening"].split())
 _CLOSING: Final = frozenset(_TABLE["closing"].split())
-_MAX_DEPTH: Final = 100  # elements within each other, for the sake of browsers
+
+# Browsers limit how deep elements may be nested.
+_MAX_DEPTH: Final = 100
 _DEFINITIONS: Final = re.compile(
     r"\\(?:[egx]?def|(?:re|provide)?newcommand|DeclareMathOperator|newenvironment|let)(?![A-Za-z])"
 )
 
-_GROUP: Final = r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"  # with two more levels within
+# A group may have two more levels of groups within it.
+_GROUP: Final = r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
 _ARGUMENT: Final = rf"({_GROUP.replace('((', '(?:(', 1)}|\\[A-Za-z]+|[^\\{{}}\s])"
 _BIG: Final = r"(\\(?:left|right|middle|[bB]igg?[lrm]?)\s*)"
 _NAMES: Final[dict[str, str]] = dict.fromkeys(INVISIBLE, "") | {
@@ -70,14 +83,21 @@ _LEFT_OVER: Final = re.compile(r"<m[in][^<>]*>[^<]*(?:[\\{}]|&amp;)|<mtext[^<>]*
 
 
 def _columns(match: re.Match[str]) -> str:
+    """Return the begin of an array whose columns are only l, c, r and |."""
+
+    def repeat(repeated: re.Match[str]) -> str:
+        return int(repeated[1]) * repeated[2]
+
     columns = re.sub(r"[@!>]\s*\{[^{}]*\}", "", match[1])
-    columns = re.sub(r"\*\s*\{?(\d{1,2})\}?\s*\{([^{}]*)\}", lambda m: int(m[1]) * m[2], columns)
-    columns = re.sub(r"[mpb]\{[^{}]*\}", "l", columns).replace("||", "|")
+    columns = re.sub(r"\*\s*\{?(\d{1,2})\}?\s*\{([^{}]*)\}", repeat, columns)
+    columns = re.sub(r"[mpb]\{[^{}]*\}", "l", columns)
+    columns = columns.replace("||", "|")
     columns = re.sub("[^lcr|]", "", columns)
     return rf"\begin{{array}}{{{columns or 'c'}}}"
 
 
 def _plain_tex(match: re.Match[str]) -> str:
+    """Return a table of plain TeX as an environment."""
     name = PLAIN_TABLES[match[1]]
     rows = re.sub(r"\\cr(?![A-Za-z])", r"\\\\", match[2])
     if name == "cases":
@@ -86,17 +106,22 @@ def _plain_tex(match: re.Match[str]) -> str:
 
 
 def _operator(match: re.Match[str]) -> str:
-    drawn = match[1]
+    """Return an operator with its scripts below and above it."""
+    latex = match[1]
     scripts = {match[2]: match[3], match[4]: match[5]}
-    if below := scripts.get("_"):
-        drawn = rf"\underset{{{below}}}{{{drawn}}}"
-    if above := scripts.get("^"):
-        drawn = rf"\overset{{{above}}}{{{drawn}}}"
-    return drawn
+    below = scripts.get("_")
+    if below:
+        latex = rf"\underset{{{below}}}{{{latex}}}"
+
+    above = scripts.get("^")
+    if above:
+        latex = rf"\overset{{{above}}}{{{latex}}}"
+    return latex
 
 
 def _colour(match: re.Match[str]) -> str:
-    # A group after it gets the colour, as in the MathJax of Math Stack Exchange.
+    r"""Return `\color` in a form that math-core reads."""
+    # The group after the colour gets it, as in the MathJax of Math Stack Exchange.
     model = match[1] or ""
     colour = match[2].strip()
     group = match[3] or ""
@@ -121,11 +146,12 @@ def _known_colour(name: str) -> str:
 
 
 def _diagram(match: re.Match[str]) -> str:
+    """Return a commutative diagram of amscd as a matrix."""
     rows = []
     for row in match[1].split(r"\\"):
-        parts = _ARROW.split(row)  # an object, then the parts of an arrow, and an object, by turns
+        # An object is followed by the five parts of an arrow, and these by the next object.
+        parts = _ARROW.split(row)
         cells = parts[:1]
-
         for number in range(1, len(parts), 5):
             sign, first, second, plain_sign, after = parts[number : number + 5]
             arrow = str(_TABLE["arrows"][sign or plain_sign])
@@ -133,7 +159,8 @@ def _diagram(match: re.Match[str]) -> str:
             arrow = arrow.replace("{b}", f"{{{second or ''}}}")
             cells += [arrow, after]
 
-        if not cells[0].strip():  # a row of arrows, which are below objects
+        # Only a row of arrows begins without an object; its arrows are below objects.
+        if not cells[0].strip():
             cells = cells[1:]
         rows.append("&".join(cells))
 
@@ -141,6 +168,7 @@ def _diagram(match: re.Match[str]) -> str:
 
 
 def _name(match: re.Match[str]) -> str:
+    """Return a command that math-core knows for one that it does not know."""
     return _NAMES.get(match[1], match[0])
 
 
@@ -167,7 +195,7 @@ _REWRITES: Final = [
 _TIDYING: Final = [(re.compile(pattern), replacement) for pattern, replacement in _TABLE["tidying"]]
 
 
-@lru_cache(maxsize=_CACHED)
+@lru_cache(maxsize=_CACHE_SIZE)
 def render(latex: str, display: bool = False) -> str:
     """Return a formula as a `<math>` element, or as `<code>` where it cannot be read.
 
@@ -180,6 +208,7 @@ def render(latex: str, display: bool = False) -> str:
 
 
 def _convert(latex: str, display: bool) -> str:
+    """Return the MathML of a formula, or nothing if it cannot be rendered."""
     if _CONVERTER is None or not latex.strip() or len(latex) > _MAX_LATEX:
         return ""
 
@@ -229,25 +258,32 @@ def _call(latex: str, display: bool) -> str:
 
 
 def _call_on_deep_stack(latex: str, display: bool) -> str:
-    written: list[str] = []
-    thread = Thread(target=lambda: written.append(_call(latex, display)))
+    """Call math-core in a thread with a stack for deeply nested formulas."""
+    results: list[str] = []
 
-    with _starting:
+    def work() -> None:
+        results.append(_call(latex, display))
+
+    thread = Thread(target=work)
+    with _stack_lock:
         before = stack_size(_DEEP_STACK)
         thread.start()
         stack_size(before)
 
     thread.join()
-    return written[0]
+    return results[0]
 
 
 def _depth(mathml: str) -> int:
-    """Return how many elements are within each other."""
-    depth, deepest = 0, 0
+    """Return how deep elements are nested."""
+    depth = 0
+    deepest = 0
     for tag in _TAG.finditer(mathml):
-        if tag[1]:  # an end
+        is_end = bool(tag[1])
+        is_empty = bool(tag[4])
+        if is_end:
             depth -= 1
-        elif not tag[4]:  # not empty
+        elif not is_empty:
             depth += 1
             deepest = max(deepest, depth)
 
@@ -255,14 +291,20 @@ def _depth(mathml: str) -> int:
 
 
 def _rewrite(latex: str) -> str:
+    """Return LaTeX in a form that math-core reads."""
     latex = with_characters(latex)
     for sign, pattern, other in FORMS:
         if sign in latex:
             latex = pattern.sub(other, latex)
+
     for pattern, replacement in _REWRITES:
         latex = pattern.sub(replacement, latex)
-    while (parted := _TEXT_WITH_MATH.sub(r"\1{\2}{\3}\1{", latex, count=1)) != latex:
-        latex = parted
+
+    # Text with a formula in it is split in three until no text has a formula.
+    before = ""
+    while before != latex:
+        before = latex
+        latex = _TEXT_WITH_MATH.sub(r"\1{\2}{\3}\1{", latex, count=1)
 
     tagged = r"\tag" in latex
     if tagged and not _ENVIRONMENT.search(latex):
@@ -284,6 +326,7 @@ def _environment(edge: str, name: str, tagged: bool) -> str:
 
 
 def _safe_tag(tag: re.Match[str]) -> str:
+    """Return a tag with the elements and attributes of MathML Core only."""
     slash, name, attributes, empty = tag.groups()
     if name not in _ELEMENTS:
         return ""

@@ -2,10 +2,10 @@ r"""LaTeX source, Markdown and plain text as the HTML of a page.
 
 The result has the structure that readers see: headings, paragraphs, lists, tables, code, emphasis
 and the names of statements. Displayed formulas (`$$`, `\[`, environments) have paragraphs of their
-own. Nothing of it is trusted: `safe_html` reads it as it reads a post.
+own. The result is not trusted: `safe_html` reads it as it reads a post.
 
-While a text is read, HTML that is written already is kept aside, and private-use characters with
-its number stand in its place.
+While a text is read, HTML that is written already is kept aside, and replaced by its number between
+private-use characters.
 """
 
 import re
@@ -18,7 +18,8 @@ from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.sources import MATH_ENVIRONMENT, prose
 from arqmath_bm25.collection.own_documents import UserDocument
 
-_LONGEST_FORMULA: Final = 20_000  # characters
+# Characters of the longest formula.
+_LONGEST_FORMULA: Final = 20_000
 _PRIVATE: Final = re.compile("[\ue000-\uf8ff]")
 _INLINE: Final = "\ue010{}\ue011"
 _BLOCK: Final = "\n\n\ue012{}\ue013\n\n"
@@ -52,7 +53,9 @@ _SECTION: Final = re.compile(
     r"\\(?P<level>chapter|section|subsection|subsubsection|paragraph)\*?\s?"
     rf"(?:\[[^\[\]]{{0,200}}+\])?{_ARGUMENT}"
 )
-_LEVELS: Final = {"chapter": "h2", "section": "h2", "subsection": "h3"}  # others are h4
+
+# All other levels become h4.
+_LEVELS: Final = {"chapter": "h2", "section": "h2", "subsection": "h3"}
 _EDGE: Final = re.compile(
     r"\\(?P<edge>begin|end)\{(?P<name>[A-Za-z]{1,40}+)\*?\}(?:\[(?P<title>[^\[\]]{0,200}+)\])?"
 )
@@ -63,11 +66,19 @@ _STATEMENTS: Final = frozenset(
     " notation observation problem proof proposition question remark solution theorem".split()
 )
 _SHORT_NAMES: Final = {
-    "thm": "theorem", "lem": "lemma", "prop": "proposition", "cor": "corollary",
-    "defn": "definition", "dfn": "definition", "ex": "example", "rem": "remark",
-}  # fmt: skip
+    "thm": "theorem",
+    "lem": "lemma",
+    "prop": "proposition",
+    "cor": "corollary",
+    "defn": "definition",
+    "dfn": "definition",
+    "ex": "example",
+    "rem": "remark",
+}
 _FONT: Final = re.compile(rf"\\(?P<font>emph|textit|textsl|textbf|texttt){_ARGUMENT}")
-_FONTS: Final = {"textbf": "strong", "texttt": "code"}  # others are em
+
+# All other fonts become em.
+_FONTS: Final = {"textbf": "strong", "texttt": "code"}
 _HREF: Final = re.compile(rf"\\href\{{(?P<link>[^{{}}\s]{{1,999}}+)\}}{_ARGUMENT}")
 _URL: Final = re.compile(r"\\url\{(?P<link>[^{}\s]{1,999}+)\}")
 
@@ -105,49 +116,70 @@ def document_html(document: UserDocument, delimiters: Delimiters) -> str:
 
 
 def latex_html(text: str) -> str:
-    """Return LaTeX source as HTML; of a whole file, what `document` holds."""
-    kept = _Kept()
-    text = _VERBATIM.sub(kept.code_block, _PRIVATE.sub(" ", text))
+    """Return LaTeX source as HTML; of a whole file, the environment `document`."""
+    writer = _HtmlWriter()
+    text = _PRIVATE.sub(" ", text)
+    text = _VERBATIM.sub(writer.code_block, text)
     text = _COMMENT.sub(r"\1", text)
-    preamble, begun, body = text.partition(r"\begin{document}")
-    if begun:
-        macros = [preamble[begin:end] for begin, end in definitions(preamble)]
-        text = "\n".join([*macros, body.partition(r"\end{document}")[0]])
+    text = _document_body(text)
 
-    text = kept.macros(text)
-    text = kept.formulas(text)
-    text = _SECTION.sub(kept.section, text)
-    text = _TABULAR.sub(kept.tabular, text)
-    text = _EDGE.sub(kept.edge, text)
-    text = _LIST_ITEM.sub(kept.item, text)
-    text = _HREF.sub(kept.link, _URL.sub(kept.bare_link, text))
-    text = _FONT.sub(kept.font, _FONT.sub(kept.font, text))  # one within another at most
-    return kept.html(escape(prose(text), quote=False))
+    text = writer.macros(text)
+    text = writer.formulas(text)
+    text = _SECTION.sub(writer.section, text)
+    text = _TABULAR.sub(writer.tabular, text)
+    text = _EDGE.sub(writer.edge, text)
+    text = _LIST_ITEM.sub(writer.item, text)
+    text = _URL.sub(writer.bare_link, text)
+    text = _HREF.sub(writer.link, text)
+
+    # A font within another one is found once the inner one is replaced.
+    text = _FONT.sub(writer.font, text)
+    text = _FONT.sub(writer.font, text)
+
+    text = escape(prose(text), quote=False)
+    return writer.html(text)
+
+
+def _document_body(text: str) -> str:
+    """Return the body of a whole file after the macros of its preamble; other text as it is."""
+    preamble, begin, body = text.partition(r"\begin{document}")
+    if not begin:
+        return text
+
+    parts = [preamble[start:end] for start, end in definitions(preamble)]
+    body, _, _ = body.partition(r"\end{document}")
+    parts.append(body)
+    return "\n".join(parts)
 
 
 def markdown_html(text: str) -> str:
     """Return Markdown as HTML; elements of HTML in it stay."""
-    kept = _Kept()
-    text = _FENCE.sub(kept.fence, _PRIVATE.sub(" ", text.replace("\r\n", "\n")) + "\n")
-    text = _CODE.sub(kept.code, text)
-    text = kept.formulas(text, closely=True)
-    text = _RULE.sub(lambda _: kept.block("<hr>"), text)
-    text = _LINK.sub(kept.link, text)
-    text = _STRONG.sub(kept.strong, text)
-    text = _EM.sub(kept.em, text)
-    text = _HEADING.sub(kept.heading, text)
-    return kept.html("\n".join(kept.lines(text)))
+    writer = _HtmlWriter()
+    text = text.replace("\r\n", "\n")
+    text = _PRIVATE.sub(" ", text)
+    text = _FENCE.sub(writer.fence, f"{text}\n")
+    text = _CODE.sub(writer.code, text)
+    text = writer.formulas(text, closely=True)
+    text = _RULE.sub(writer.rule, text)
+    text = _LINK.sub(writer.link, text)
+    text = _STRONG.sub(writer.strong, text)
+    text = _EM.sub(writer.em, text)
+    text = _HEADING.sub(writer.heading, text)
+    lines = writer.lines(text)
+    return writer.html("\n".join(lines))
 
 
 def plain_html(text: str) -> str:
     """Return plain text as HTML: paragraphs and formulas."""
-    kept = _Kept()
-    text = kept.formulas(_PRIVATE.sub(" ", text.replace("\r\n", "\n")))
-    return kept.html(escape(text, quote=False))
+    writer = _HtmlWriter()
+    text = text.replace("\r\n", "\n")
+    text = _PRIVATE.sub(" ", text)
+    text = writer.formulas(text)
+    return writer.html(escape(text, quote=False))
 
 
-class _Kept:
-    """HTML that is kept aside, and the methods that write it."""
+class _HtmlWriter:
+    """Writes HTML and keeps it aside; its methods return placeholders."""
 
     def __init__(self) -> None:
         self._html: list[str] = []
@@ -163,59 +195,67 @@ class _Kept:
         return _BLOCK.format(len(self._html) - 1)
 
     def html(self, text: str) -> str:
-        """Return a text as paragraphs, with all that was kept in its place."""
+        """Return a text as paragraphs, with the kept HTML in place of its placeholders."""
         written = []
-        text = _SIGN.sub(r"<code>\g<0></code>", text.strip())  # no formula begins there
-
+        # All formulas are kept aside, so no remaining sign begins one.
+        text = _SIGN.sub(r"<code>\g<0></code>", text.strip())
         for paragraph in _PARAGRAPH.split(text):
             if _BLOCKS_ALONE.fullmatch(paragraph):
-                written.append(self._restored(paragraph))
+                written.append(self._restore(paragraph))
             elif paragraph.strip():
-                written.append(f"<p>{self._restored(paragraph)}</p>")
+                written.append(f"<p>{self._restore(paragraph)}</p>")
 
         return "\n".join(written)
 
-    def _restored(self, text: str) -> str:
+    def _restore(self, text: str) -> str:
         """Replace placeholders by their HTML, which may have placeholders too."""
-        return _KEPT.sub(lambda number: self._restored(self._html[int(number[1])]), text)
+
+        def kept_html(placeholder: re.Match[str]) -> str:
+            number = int(placeholder[1])
+            return self._restore(self._html[number])
+
+        return _KEPT.sub(kept_html, text)
 
     # Formulas
 
     def formulas(self, text: str, closely: bool = False) -> str:
-        """Keep all formulas; `closely`: a dollar opens one before no blank, as in Markdown."""
+        """Keep all formulas; with `closely` no blank may follow an opening dollar (Markdown)."""
         parts = []
         done = 0
-        place = 0
-
-        while opening := _OPENING.search(text, place):
-            place = opening.end()
+        opening = _OPENING.search(text)
+        while opening is not None:
+            offset = opening.end()
+            replacement = ""
             if opening[0] == r"\$":
-                parts += [text[done : opening.start()], self.inline("<code>$</code>")]
-                done = place
-                continue
+                replacement = self.inline("<code>$</code>")
+            else:
+                span = _formula_span(text, opening, closely)
+                if span is not None:
+                    begin, end, offset = span
+                    replacement = self._formula(text[begin:end], opening[0])
 
-            end = _end(text, opening, closely)
-            if end is None:
-                continue
-            begin, stop, place = end
-            parts += [text[done : opening.start()], self._formula(text[begin:stop], opening[0])]
-            done = place
+            if replacement:
+                parts += [text[done : opening.start()], replacement]
+                done = offset
+            opening = _OPENING.search(text, offset)
 
         parts.append(text[done:])
         return "".join(parts)
 
     def _formula(self, latex: str, opening: str) -> str:
+        """Keep a formula, inline or as a paragraph by its opening delimiter."""
         span = f'<span class="math-container">${escape(latex.strip(), quote=False)}$</span>'
         if opening in ("$", r"\("):
             return self.inline(span)
         return self.block(f"<p>{span}</p>")
 
     def macros(self, text: str) -> str:
-        """Keep the definitions of macros as formulas that show nothing."""
+        """Keep the definitions of macros as formulas without a visible part."""
         parts = []
         done = 0
         for begin, end in definitions(text):
-            parts += [text[done:begin], self._formula(text[begin:end].replace("$", ""), "$")]
+            definition = text[begin:end].replace("$", "")
+            parts += [text[done:begin], self._formula(definition, "$")]
             done = end
 
         parts.append(text[done:])
@@ -236,26 +276,34 @@ class _Kept:
     def tabular(self, found: re.Match[str]) -> str:
         """Write a table."""
         written = []
-        for row in _TABLE_LINE.sub("", found["rows"]).split(r"\\"):
+        rows = _TABLE_LINE.sub("", found["rows"])
+        for row in rows.split(r"\\"):
             if row.strip():
-                written.append(_row(escape(prose(row), quote=False).split("&amp;"), "td"))
+                cells = escape(prose(row), quote=False).split("&amp;")
+                written.append(_row(cells, "td"))
 
         return self.block(f"<table>{''.join(written)}</table>")
 
     def edge(self, found: re.Match[str]) -> str:
         """Write the begin or end of a list or statement; other environments end a paragraph."""
         name = found["name"]
-        if tag := _LISTS.get(name):
-            slash = "/" if found["edge"] == "end" else ""
-            return self.block(f"<{slash}{tag}>")
+        is_end = found["edge"] == "end"
+        if name in _LISTS:
+            tag = _LISTS[name]
+            if is_end:
+                return self.block(f"</{tag}>")
+            return self.block(f"<{tag}>")
 
         name = _SHORT_NAMES.get(name, name)
-        if found["edge"] == "end" or name not in _STATEMENTS:
+        if is_end or name not in _STATEMENTS:
             return "\n\n"
+
         title = ""
         if found["title"]:
-            title = f" ({escape(prose(found['title']), quote=False)})"
-        return f"\n\n{self.inline(f'<strong>{name.capitalize()}{title}.</strong>')} "
+            text = escape(prose(found["title"]), quote=False)
+            title = f" ({text})"
+        heading = self.inline(f"<strong>{name.capitalize()}{title}.</strong>")
+        return f"\n\n{heading} "
 
     def item(self, found: re.Match[str]) -> str:
         """Write the begin of an item of a list."""
@@ -278,9 +326,12 @@ class _Kept:
 
     def link(self, found: re.Match[str]) -> str:
         """Write a link."""
-        return self._anchor(found["link"], "") + found["text"] + self.inline("</a>")
+        begin = self._anchor(found["link"], "")
+        end = self.inline("</a>")
+        return f"{begin}{found['text']}{end}"
 
     def _anchor(self, link: str, text: str) -> str:
+        """Write a link with its text, or only its begin if there is no text."""
         begin = f'<a href="{escape(link)}">'
         if text:
             return self.inline(f"{begin}{text}</a>")
@@ -296,29 +347,37 @@ class _Kept:
         """Write code within a line."""
         return self.inline(f"<code>{escape(found['code'].strip())}</code>")
 
+    def rule(self, _: re.Match[str]) -> str:
+        """Write a horizontal rule."""
+        return self.block("<hr>")
+
     def heading(self, found: re.Match[str]) -> str:
-        """Write a heading; that of the page is above all of them."""
+        """Write a heading, one level below the heading of the page."""
         level = min(len(found["marks"]) + 1, 4)
         text = found["text"].strip(" #")
         return self.block(f"<h{level}>{text}</h{level}>")
 
     def strong(self, found: re.Match[str]) -> str:
-        """Write words that are stressed twice."""
+        """Write words with strong emphasis."""
         return self._within("strong", found["text"])
 
     def em(self, found: re.Match[str]) -> str:
-        """Write words that are stressed."""
+        """Write words with emphasis."""
         return self._within("em", found["text"])
 
     def _within(self, tag: str, text: str) -> str:
-        return self.inline(f"<{tag}>") + text + self.inline(f"</{tag}>")
+        """Write an element whose text is still to be read."""
+        begin = self.inline(f"<{tag}>")
+        end = self.inline(f"</{tag}>")
+        return f"{begin}{text}{end}"
 
     def lines(self, text: str) -> Iterator[str]:
         """Yield lines of Markdown with its lists, tables and quotations written."""
-        tag = ""  # of the list that the lines are in
+        # The tag of the list that the lines are in, and the last line of the last table.
+        tag = ""
+        last_of_table = -1
         after_blank = False
         lines = text.split("\n")
-        row = -1  # the last line that a table has
 
         for number, line in enumerate(lines):
             item = _ITEM.fullmatch(line.strip())
@@ -329,17 +388,21 @@ class _Kept:
 
             after_blank = not line.strip()
 
-            if number <= row:
+            if number <= last_of_table:
                 continue
+
             if item:
                 if not tag:
-                    tag = "ol" if item["number"] else "ul"
+                    tag = "ul"
+                    if item["number"]:
+                        tag = "ol"
                     yield self.block(f"<{tag}>")
 
                 yield self.block("<li>") + item["text"]
             elif _begins_table(lines, number):
-                row = _end_of_table(lines, number)
-                yield self.block(_table(lines[number : row + 1]))
+                last_of_table = _end_of_table(lines, number)
+                table = _table(lines[number : last_of_table + 1])
+                yield self.block(table)
             elif line.startswith(">"):
                 yield self.block(f"<blockquote><p>{line.lstrip('> ')}</p></blockquote>")
             elif tag:
@@ -351,10 +414,10 @@ class _Kept:
             yield self.block(f"</{tag}>")
 
 
-def _end(text: str, opening: re.Match[str], closely: bool) -> tuple[int, int, int] | None:
-    """Return the begin and end of a formula, and the end of its delimiter; None if it is open.
+def _formula_span(text: str, opening: re.Match[str], closely: bool) -> tuple[int, int, int] | None:
+    """Return begin and end of a formula, and the end of its delimiter; None if it is not closed.
 
-    No formula has a blank line, and none is longer than the limit.
+    A formula has no blank line, and is not longer than the limit.
     """
     mark = opening[0]
     begin = opening.end()
@@ -363,7 +426,8 @@ def _end(text: str, opening: re.Match[str], closely: bool) -> tuple[int, int, in
         closing = rf"\end{{{name}}}"
     elif mark in _CLOSING:
         closing = _CLOSING[mark]
-    else:  # a sign that is escaped
+    else:
+        # The sign is escaped, so it begins no formula.
         return None
 
     limit = begin + _LONGEST_FORMULA
@@ -408,14 +472,18 @@ def _table(lines: list[str]) -> str:
     """Return the HTML of a table: its head, a line of dashes, its rows."""
     head, _, *rows = lines
     written = [_row(_cells(head), "th")]
-    written += [_row(_cells(row), "td") for row in rows]
+    for row in rows:
+        written.append(_row(_cells(row), "td"))
     return f"<table>{''.join(written)}</table>"
 
 
 def _cells(line: str) -> list[str]:
-    return line.strip().strip("|").split("|")
+    """Return the cells of a row of Markdown."""
+    inner = line.strip().strip("|")
+    return inner.split("|")
 
 
 def _row(cells: list[str], tag: str) -> str:
+    """Return the HTML of a row, with `tag` around each cell."""
     written = [f"<{tag}>{cell.strip()}</{tag}>" for cell in cells]
     return f"<tr>{''.join(written)}</tr>"

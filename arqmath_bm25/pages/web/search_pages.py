@@ -57,8 +57,11 @@ from arqmath_bm25.tasks.task import Found
 if TYPE_CHECKING:
     from arqmath_bm25.tasks.open_index import Index
 
-_DRAWN: Final = 100  # queries and buttons that need not be drawn again
-_MAX_WAITING: Final = 64  # requests; further ones are told to come back
+# How many rendered queries and buttons are kept.
+_CACHE_SIZE: Final = 100
+
+# With so many waiting requests, further ones are refused for now.
+_MAX_WAITING: Final = 64
 _RANKED_BY: Final = {
     "both": "words and formulas",
     "text": "words",
@@ -66,9 +69,12 @@ _RANKED_BY: Final = {
     "cited": "words, formulas and references",
 }
 _PROBLEMS: Final = {
-    404: "Not found", 405: "Not allowed", 413: "Too long", 422: "Wrong address",
+    404: "Not found",
+    405: "Not allowed",
+    413: "Too long",
+    422: "Wrong address",
     503: "Not possible now",
-}  # fmt: skip
+}
 
 
 class SearchPages:
@@ -89,12 +95,17 @@ class SearchPages:
         self._reading = Lock()
         self._templates = templates("search", "search.js", True, collection.origin)
         self._templates.globals |= {
-            "root": prefix, "tasks": self._tasks, "variants": self._variants,
-            "ranked_by": self._ranked_by, "preview": lru_cache(_DRAWN)(self._drawn),
-            "none_passes": NONE_PASSES, "max_query": MAX_QUERY, "max_depth": MAX_HITS,
-            "holds": self._holds(),
+            "root": prefix,
+            "tasks": self._tasks,
+            "variants": self._variants,
+            "ranked_by": self._ranked_by,
+            "preview": lru_cache(_CACHE_SIZE)(self._render_query),
+            "none_passes": NONE_PASSES,
+            "max_query": MAX_QUERY,
+            "max_depth": MAX_HITS,
+            "holds": self._describe_contents(),
             "examples": [(name, task.example) for name, task in self._tasks.items()],
-        }  # fmt: skip
+        }
 
     def app(self, hosts: Container[str] = ("localhost", "127.0.0.1", "::1")) -> ASGIApp:
         """Return the application, which answers to the names `hosts`."""
@@ -115,8 +126,11 @@ class SearchPages:
     def _threaded(
         self, handler: Callable[[Request], Response]
     ) -> Callable[[Request], Awaitable[Response]]:
+        """Return an endpoint that runs a handler in a thread."""
+
         def answer(request: Request) -> Response:
-            with detaching():  # the JVM must not know a thread that ends; the next call tells it
+            # A thread may end after the request, so it must not stay attached to the JVM.
+            with detaching():
                 return handler(request)
 
         async def endpoint(request: Request) -> Response:
@@ -131,6 +145,7 @@ class SearchPages:
     # The search page
 
     def _search_page(self, request: Request) -> Response:
+        """Show the search page, with results if there is a query."""
         if not request.query_params.get("q", "").strip():
             query = read_query({"q": " "}, self._tasks)
             return self._page("search.html", query=query, results=None)
@@ -148,8 +163,9 @@ class SearchPages:
     def _values(self, query: SearchQuery) -> dict[str, Any]:
         """Return the values for the template of results."""
         task = self._tasks[query.task]
-        asked = self._content(query.q, query.task)
-        writer = PostWriter([asked], self._delimiters, self._macros)
+        content = self._content(query.q, query.task)
+        writer = PostWriter([content], self._delimiters, self._macros)
+
         results, more = self._results(query)
         threads: dict[str, list[ShownHit]] = {}
         for result in results:
@@ -157,49 +173,59 @@ class SearchPages:
             hits.append(shown_hit(result, query, writer, self._collection))
 
         return {
-            "query": query, "results": list(threads.values()), "count": len(results), "more": more,
-            "advice": task.advice(query.q), "marked": task.topic(query.q).title,
-            "words": asked.prose, "formulas": Content(asked.formulas).text,
-            "read_as": [writer.formula(formula) for formula in asked.formulas],
-        }  # fmt: skip
+            "query": query,
+            "results": list(threads.values()),
+            "count": len(results),
+            "more": more,
+            "advice": task.advice(query.q),
+            "marked": task.topic(query.q).title,
+            "words": content.prose,
+            "formulas": Content(content.formulas).text,
+            "read_as": list(map(writer.formula, content.formulas)),
+        }
 
     def _results(self, query: SearchQuery) -> tuple[list[Result], bool]:
         """Return the results of a page, and whether there is a page after it."""
         index = self._indexes[query.task]
         variant = index.task.chosen(query.variant)
-        last = min(query.before + query.depth + 1, MAX_DEPTH)
-        hits = index.search(query.q, variant, last, query.posts)[query.before :]
-        results = []
 
+        # One hit more than the page shows tells whether there is a next page.
+        depth = min(query.before + query.depth + 1, MAX_DEPTH)
+        ranking = index.search(query.q, variant, depth, query.posts)
+        hits = ranking[query.before :]
+
+        results = []
         for hit in hits[: query.depth]:
             parts = None
             if hit.doc_id == query.explain:
-                parts = _explained(index, query.q, variant, hit)
-            results.append(Result(hit, index.task.found(hit, self._collection), parts))
+                parts = _explain(index, query.q, variant, hit)
+            found = index.task.found(hit, self._collection)
+            results.append(Result(hit, found, parts))
 
-        return results, len(hits) > query.depth
+        has_more = len(hits) > query.depth
+        return results, has_more
 
     # The pages of hits
 
     def _document_page(self, request: Request) -> Response:
         """Show a document, with the words and formulas of a query marked."""
         doc_id = request.path_params["doc_id"]
-        parameters = request.query_params
-        asked = parameters.get("q", "")[:MAX_QUERY]
-
+        query = request.query_params.get("q", "")[:MAX_QUERY]
         for name, index in self._indexes.items():
             if index.task.finds_posts:
                 continue
             hit = index.task.find(doc_id, index)
             if hit is not None:
                 found = index.task.found(hit, self._collection)
-                return self._document(doc_id, found, name, asked)
+                return self._document(doc_id, found, name, query)
 
         raise HTTPException(404, f"There is no document {doc_id[:40]} in {self._collection.name}.")
 
-    def _document(self, doc_id: str, found: Found, task: str, asked: str) -> Response:
-        query = self._content(asked, task)
-        writer = PostWriter([query], self._delimiters, self._macros)
+    def _document(self, doc_id: str, found: Found, task: str, query: str) -> Response:
+        """Return the page of a document."""
+        query_content = self._content(query, task)
+        writer = PostWriter([query_content], self._delimiters, self._macros)
+        title = heading(doc_id, found)
         content = content_of(found)
         if found.document:
             body = document_html(found.document, found.delimiters)
@@ -207,18 +233,24 @@ class SearchPages:
             body = as_body(content)
 
         return self._page(
-            "document.html", doc_id=doc_id, title=writer.content(heading(doc_id, found)),
-            plain_title=heading(doc_id, found).text, body=writer.body(body), tags=tags_of(found),
-            link=web_address(found, self._collection), like=query_like(content), asked=asked,
+            "document.html",
+            doc_id=doc_id,
+            title=writer.content(title),
+            plain_title=title.text,
+            body=writer.body(body),
+            tags=tags_of(found),
+            link=web_address(found, self._collection),
+            like=query_like(content),
+            asked=query,
             task=task,
-        )  # fmt: skip
+        )
 
     def _thread_page(self, request: Request) -> Response:
         """Show the thread of a post, with the words and formulas of a query marked."""
         posts = self._collection.posts
         post_id = request.path_params["post_id"]
         parameters = request.query_params
-        asked = parameters.get("q", "")[:MAX_QUERY]
+        query = parameters.get("q", "")[:MAX_QUERY]
         task = parameters.get("task", "")
 
         def address(post_id: str) -> str | None:
@@ -228,7 +260,8 @@ class SearchPages:
             return f"{self._prefix}/threads/{thread}#post-{post_id}"
 
         thread = None
-        if thread_id := posts.thread_of(post_id):
+        thread_id = posts.thread_of(post_id)
+        if thread_id:
             with self._reading:
                 reader = self._thread_reader
             thread = reader.read(thread_id)
@@ -237,14 +270,19 @@ class SearchPages:
             raise HTTPException(404, f"There is no post {post_id[:40]} in the collection.")
 
         writer = ThreadWriter(
-            thread, self._collection, address, self._delimiters, [self._content(asked, task)],
-            parameters.get("formula", ""),
-        )  # fmt: skip
-        return self._page("thread.html", thread=thread, writer=writer, asked=asked, task=task)
+            thread,
+            self._collection,
+            address,
+            self._delimiters,
+            query=[self._content(query, task)],
+            formula_id=parameters.get("formula", ""),
+        )
+        return self._page("thread.html", thread=thread, writer=writer, asked=query, task=task)
 
     def read_ahead(self) -> None:
         """Read comments, users and links, so that the first click on a post need not wait."""
-        with suppress(InputError), self._reading:  # the click tells what is wrong
+        # If a file is damaged, the click shows the error.
+        with suppress(InputError), self._reading:
             _ = self._thread_reader
 
     @cached_property
@@ -254,6 +292,7 @@ class SearchPages:
     # The JSON interface
 
     def _search(self, request: Request) -> Response:
+        """Return the results of a query as JSON."""
         query = read_query(request.query_params, self._tasks)
         results, _ = self._results(query)
         rows = []
@@ -266,12 +305,14 @@ class SearchPages:
         )
 
     async def _preview(self, request: Request) -> Response:
+        """Return the formulas of a query, rendered while a visitor types."""
         text = request.query_params.get("q", "")
+        task = request.query_params.get("task", "")
         check_length(text)
-        return JSONResponse({"html": self._drawn(text, request.query_params.get("task", ""))})
+        return JSONResponse({"html": self._render_query(text, task)})
 
     async def _problem(self, request: Request, error: Exception) -> Response:
-        """Answer a faulty request, or one for data replaced meanwhile, with a message."""
+        """Answer a faulty request with a message, also one for data that were replaced."""
         if isinstance(error, HTTPException):
             problem = error
         else:
@@ -283,14 +324,16 @@ class SearchPages:
 
         title = _PROBLEMS.get(problem.status_code, "This did not work")
         message = problem.detail
-        if message == "Not Found":  # starlette's word for an address that no route has
+        # This is starlette's message for an address that no route has.
+        if message == "Not Found":
             message = "There is no such page."
+
         page = self._page("problem.html", title=title, message=message, asked="", task="")
         page.status_code = problem.status_code
         page.headers.update(problem.headers or {})
         return page
 
-    # What the templates ask
+    # Functions of the templates
 
     def _variants(self, task: str) -> list[str]:
         """Return the variants of a task, the best one first."""
@@ -303,7 +346,7 @@ class SearchPages:
         return _RANKED_BY.get(variant, variant)
 
     def _content(self, query: str, task: str) -> Content:
-        """Return a query as it is searched for: with the formulas that nobody marked."""
+        """Return a query as it is searched: formulas without delimiters are recognised."""
         if task not in self._tasks:
             return read_title(query, self._delimiters)
 
@@ -312,26 +355,28 @@ class SearchPages:
             return Content(tuple(Formula(latex, None) for latex in topic.formulas))
         return read_title(topic.title, self._delimiters)
 
-    def _drawn(self, query: str, task: str) -> Markup:
-        """Return a query with its formulas drawn; nothing if it has none."""
+    def _render_query(self, query: str, task: str) -> Markup:
+        """Return a query with its formulas as MathML; empty if it has no formula."""
         content = self._content(query, task)
         if not content.formulas:
             return Markup()
         return PostWriter(macros=self._macros).content(content)
 
-    def _holds(self) -> str:
-        """Say in a few words what can be searched."""
-        counts = [
-            counted(index.manifest.counts["documents"], index.task.title.lower())
-            for index in self._indexes.values()
-        ]
+    def _describe_contents(self) -> str:
+        """Return the name of the collection and the number of documents of each task."""
+        counts = []
+        for index in self._indexes.values():
+            documents = index.manifest.counts["documents"]
+            counts.append(counted(documents, index.task.title.lower()))
         return f"{self._collection.name}: {', '.join(counts)}"
 
     def _page(self, template: str, **values: Any) -> Response:
-        return HTMLResponse(self._templates.get_template(template).render(values))
+        """Return a page by its template."""
+        html = self._templates.get_template(template).render(values)
+        return HTMLResponse(html)
 
 
-def _explained(index: Index, query: str, variant: str, hit: Hit) -> list[Part]:
+def _explain(index: Index, query: str, variant: str, hit: Hit) -> list[Part]:
     """Return the parts of the score of a hit; HTTPException if the variant has none."""
     try:
         (parts,) = index.explain(index.task.topic(query), variant, [hit])

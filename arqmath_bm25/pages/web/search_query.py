@@ -1,4 +1,4 @@
-"""The query of a visitor: its parameters, and what is said of faulty ones."""
+"""The query of a visitor: its parameters, and the messages for faulty ones."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from arqmath_bm25.collection.posts import read_tags
 from arqmath_bm25.tasks.post_filter import PostFilter
 from arqmath_bm25.tasks.task import Task
 
-MAX_QUERY: Final = 5_000  # characters; the longest questions of the labs have fewer
-MAX_HITS: Final = 100  # of a page
+# Characters of a query; the longest questions of the labs have fewer.
+MAX_QUERY: Final = 5_000
+
+# Results of a page.
+MAX_HITS: Final = 100
 _MAX_PAGE: Final = 1_000
 _FIRST_YEAR: Final = 2000
 _EXPECTED: Final = {
@@ -32,17 +35,19 @@ class SearchQuery(BaseModel):
 
     q: Annotated[str, Field(min_length=1, max_length=MAX_QUERY)]  # words, with $…$ around formulas
     task: str
-    variant: str | None = None  # None: the best of the task
-    depth: Annotated[int, Field(ge=1, le=MAX_HITS)] = 10  # results of a page
+    variant: str | None = None  # None for the primary one
+    depth: Annotated[int, Field(ge=1, le=MAX_HITS)] = 10  # number of results of a page
     page: Annotated[int, Field(ge=1, le=_MAX_PAGE)] = 1
-    tag: Annotated[str, Field(max_length=100)] = ""  # that the question has; blanks between several
-    year: Annotated[int | None, Field(ge=_FIRST_YEAR)] = None  # of the question
+    tag: Annotated[str, Field(max_length=100)] = ""  # tags of the question, separated by blanks
+    year: Annotated[int | None, Field(ge=_FIRST_YEAR)] = None  # the year of the question
     explain: str | None = None  # the document whose score is explained, if it is a result
 
     @property
     def posts(self) -> PostFilter:
         """The filter by tag and year."""
-        years = () if self.year is None else (self.year,)
+        years = []
+        if self.year is not None:
+            years.append(self.year)
         return PostFilter.of(read_tags(self.tag), years)
 
     @property

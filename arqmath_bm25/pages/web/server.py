@@ -1,7 +1,7 @@
 """Shared by all servers of pages: host names, addresses, headers and static files.
 
-Every response forbids foreign scripts, frames and requests, whatever a post holds. Clients that are
-slow on purpose are the business of a reverse proxy (docs/USAGE.md).
+Every response forbids foreign scripts, frames and requests, since posts are not trusted. A reverse
+proxy has to deal with clients that are slow on purpose (docs/USAGE.md).
 """
 
 from __future__ import annotations
@@ -25,10 +25,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.pages.page_files import policy, static
 
-_LONGEST_HEAD: Final = 1 << 20  # bytes; a query that is too long gets an answer that says so
-_QUEUE: Final = 1024  # connections that wait to be accepted
-_KEEP_ALIVE: Final = 10  # seconds without a further request
-_CONNECTIONS: Final = 1 << 14  # files for them, if the system allows so many
+# Bytes of the head of a request; within it, a query that is too long still gets an answer.
+_LONGEST_HEAD: Final = 1 << 20
+
+# Connections that may wait to be accepted.
+_QUEUE: Final = 1024
+
+# An idle connection is closed after so many seconds.
+_KEEP_ALIVE: Final = 10
+
+# Open connections, if the system allows so many files.
+_CONNECTIONS: Final = 1 << 14
 _PREFIX: Final = re.compile(r"(?:/[\w.~-]+)*")
 _HEADERS: Final = {
     b"content-security-policy": (
@@ -40,15 +47,17 @@ _HEADERS: Final = {
     b"cross-origin-resource-policy": b"same-origin",
 }
 _FILES: Final = {
-    "style.css": "text/css", "search.js": "text/javascript", "judging.js": "text/javascript"
-}  # fmt: skip
+    "style.css": "text/css",
+    "search.js": "text/javascript",
+    "judging.js": "text/javascript",
+}
 
 
 class PublicAddress(NamedTuple):
-    """Where visitors find the pages: a reverse proxy passes requests on from there."""
+    """The address of the pages for visitors, from which a reverse proxy passes requests on."""
 
     host: str
-    prefix: str  # of all paths, as in /search; empty if the pages are at the root
+    prefix: str  # the beginning of all paths, such as /search; may be empty
 
     @classmethod
     def of(cls, url: str) -> PublicAddress:
@@ -113,27 +122,40 @@ def server(app: ASGIApp) -> uvicorn.Server:
     """Return a server of the application, which logs warnings only."""
     _allow_connections()
     config = uvicorn.Config(
-        app, log_level="warning", http="h11", ws="none", backlog=_QUEUE,
-        timeout_keep_alive=_KEEP_ALIVE, h11_max_incomplete_event_size=_LONGEST_HEAD,
-    )  # fmt: skip
+        app,
+        log_level="warning",
+        http="h11",
+        ws="none",
+        backlog=_QUEUE,
+        timeout_keep_alive=_KEEP_ALIVE,
+        h11_max_incomplete_event_size=_LONGEST_HEAD,
+    )
     return uvicorn.Server(config)
 
 
 def _allow_connections() -> None:
     """Let this process open a file for each of many connections, idle ones too."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _CONNECTIONS
+    limit = _CONNECTIONS
     if hard != resource.RLIM_INFINITY:
-        wanted = min(wanted, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        limit = min(limit, hard)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def own_names(host: str, listening: socket.socket, public: str = "") -> frozenset[str]:
-    """Return the names by which the server may be asked: a page elsewhere must not rebind one."""
+    """Return the host names that requests may have; others could be rebound by a page elsewhere."""
     address: Any = listening.getsockname()[0]
-    names = {"localhost", "127.0.0.1", "::1", host, str(address), socket.gethostname(), public}
-    return frozenset(name.lower() for name in names if name)
+    names = {
+        "localhost",
+        "127.0.0.1",
+        "::1",
+        host.lower(),
+        str(address).lower(),
+        socket.gethostname().lower(),
+        public.lower(),
+    }
+    return frozenset(names - {""})
 
 
 def listen(host: str, port: int) -> socket.socket:

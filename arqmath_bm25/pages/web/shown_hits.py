@@ -18,10 +18,12 @@ from arqmath_bm25.pages.source_html import document_html
 from arqmath_bm25.pages.web.search_query import SearchQuery
 from arqmath_bm25.tasks.task import Found
 
-_HEADING: Final = 100  # characters of a document without a title
-_TEXT: Final = 300  # characters of a post in a JSON answer
-_PASSAGE: Final = 220  # characters of a post on the page of results
-_LIKE: Final = 400  # characters of a post that is a query for others like it
+# Lengths in characters: of the heading of an untitled document, of a text in a JSON answer, of a
+# passage on the page of results, and of a text that becomes a query for similar ones.
+_HEADING: Final = 100
+_TEXT: Final = 300
+_PASSAGE: Final = 220
+_SIMILAR_QUERY: Final = 400
 
 
 @dataclass(frozen=True)
@@ -48,14 +50,14 @@ class ShownHit:
     score: float
     title: Markup
     passage: Markup
-    formula: Markup  # that was found
+    formula: Markup  # the formula that was found (Task 2)
     post: Post | None
     question: Post | None
     tags: tuple[str, ...]
-    page: str  # the path of the page that has all of it
-    link: str  # where it is on the web; empty if that is not known
-    site: str  # the name of that site
-    like: str  # a query for others like it
+    page: str  # the path of the page with the whole document
+    link: str  # its address on the web; empty if unknown
+    site: str  # the host name of that address
+    like: str  # a query for similar documents
     parts: list[Part] | None
 
     @property
@@ -75,31 +77,43 @@ def shown_hit(
     result: Result, query: SearchQuery, writer: PostWriter, collection: Collection
 ) -> ShownHit:
     """Return what the page of a query shows of a hit."""
-    hit, found = result.hit, result.found
+    hit = result.hit
+    found = result.found
+    title = heading(hit.doc_id, found)
     content = content_of(found)
+    passage = writer.passage(content, _PASSAGE)
     formula = Markup()
     if found.formula:
         formula = writer.formula(found.formula, display=True)
 
     link = web_address(found, collection)
     return ShownHit(
-        hit_id=hit.doc_id, score=hit.score, title=writer.content(heading(hit.doc_id, found)),
-        passage=writer.content(writer.passage(content, _PASSAGE)), formula=formula,
-        post=found.post, question=found.question, tags=tags_of(found),
-        page=page_of(hit, found, query), link=link, site=urlsplit(link).hostname or "",
-        like=query_like(content), parts=result.parts,
-    )  # fmt: skip
+        hit_id=hit.doc_id,
+        score=hit.score,
+        title=writer.content(title),
+        passage=writer.content(passage),
+        formula=formula,
+        post=found.post,
+        question=found.question,
+        tags=tags_of(found),
+        page=page_of(hit, found, query),
+        link=link,
+        site=urlsplit(link).hostname or "",
+        like=query_like(content),
+        parts=result.parts,
+    )
 
 
 def as_json(result: Result) -> dict[str, Any]:
     """Return a hit for the JSON interface, with dollars around formulas."""
-    hit, found = result.hit, result.found
+    hit = result.hit
+    found = result.found
     if found.post:
         text = beginning(found.body, _TEXT, found.delimiters).text
     else:
         text = excerpt(content_of(found), _TEXT).text
 
-    shown: dict[str, Any] = {
+    row: dict[str, Any] = {
         "score": hit.score,
         "post_id": getattr(found.post, "post_id", None),
         "question_id": getattr(found.question, "post_id", None),
@@ -112,12 +126,14 @@ def as_json(result: Result) -> dict[str, Any]:
         "parts": None,
     }
     if result.parts is not None:
-        shown["parts"] = [{**part._asdict(), "terms": dict(part.terms)} for part in result.parts]
-    return shown
+        row["parts"] = []
+        for part in result.parts:
+            row["parts"].append({**part._asdict(), "terms": dict(part.terms)})
+    return row
 
 
 def content_of(found: Found) -> Content:
-    """Return the text of a hit as readers see it."""
+    """Return the text of a hit with its macros expanded."""
     if found.document:
         html = document_html(found.document, found.delimiters)
         content = expand_macros(read_body(html, found.delimiters))
@@ -130,7 +146,7 @@ def content_of(found: Found) -> Content:
 
 
 def _defines_macros(piece: str | Formula) -> bool:
-    """Return whether a piece is a formula that only defined macros, which are written out."""
+    """Return whether a piece is a formula that only defined macros, which are expanded."""
     return isinstance(piece, Formula) and not piece.latex
 
 
@@ -148,8 +164,9 @@ def heading(doc_id: str, found: Found) -> Content:
 
 
 def query_like(content: Content) -> str:
-    """Return a query for texts like this one: how it begins."""
-    return excerpt(content, _LIKE).text.removesuffix("…")
+    """Return a query for texts that are similar to this one: its beginning."""
+    start = excerpt(content, _SIMILAR_QUERY)
+    return start.text.removesuffix("…")
 
 
 def tags_of(found: Found) -> tuple[str, ...]:
@@ -162,7 +179,7 @@ def tags_of(found: Found) -> tuple[str, ...]:
 
 
 def web_address(found: Found, collection: Collection) -> str:
-    """Return where a hit is on the web, or nothing if that is not known."""
+    """Return the address of a hit on the web; empty if it is unknown."""
     if found.post:
         return collection.link(found.post)
     if found.document and is_web_address(found.document.url or ""):
@@ -171,7 +188,7 @@ def web_address(found: Found, collection: Collection) -> str:
 
 
 def is_web_address(url: str) -> bool:
-    """Return whether an address of a document may be a link: a script is none."""
+    """Return whether an address of a document may become a link: a script must not."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -182,13 +199,15 @@ def is_web_address(url: str) -> bool:
 
 def page_of(hit: Hit, found: Found, query: SearchQuery) -> str:
     """Return the path of the page that shows all of a hit, with the query marked."""
-    asked = {"q": query.q, "task": query.task}
+    parameters = {"q": query.q, "task": query.task}
     if found.post is None:
-        return f"/documents/{quote(hit.doc_id, safe='')}?{urlencode(asked)}"
+        doc_id = quote(hit.doc_id, safe="")
+        return f"/documents/{doc_id}?{urlencode(parameters)}"
+
     if found.formula:
-        asked["formula"] = found.formula.formula_id or ""
+        parameters["formula"] = found.formula.formula_id or ""
     post_id = found.post.post_id
-    return f"/posts/{post_id}?{urlencode(asked)}#post-{post_id}"
+    return f"/posts/{post_id}?{urlencode(parameters)}#post-{post_id}"
 
 
 def _blocks(content: Content) -> list[Content]:
