@@ -221,12 +221,12 @@ class PostTable:
 
     def numbers(self, post_ids: Sequence[str]) -> IntVector:
         """Return the numbers of posts from their ids; -1 for a text that is not an id."""
-        numbers = np.full(len(post_ids), -1, np.int64)
-        for position, post_id in enumerate(post_ids):
-            if ID.fullmatch(post_id):
-                numbers[position] = int(post_id)
+        numbers = []
+        for post_id in post_ids:
+            is_id = ID.fullmatch(post_id) is not None
+            numbers.append(int(post_id) if is_id else -1)
 
-        return numbers
+        return np.array(numbers, np.int64)
 
     def thread_of(self, post_id: str) -> str | None:
         """Return the id of the thread of a post, its question's; None if there is no such post."""

@@ -78,7 +78,8 @@ class IdTable:
         """Return the ids of some rows, in UTF-8."""
         begins = self._starts[rows].tolist()
         ends = self._starts[rows + 1].tolist()
-        return [self._text[a:b].tobytes() for a, b in zip(begins, ends, strict=True)]
+        text = self._text.data  # whose slices take a fifth of the time of an array's
+        return [text[begin:end].tobytes() for begin, end in zip(begins, ends, strict=True)]
 
     def find(self, ids: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the row of each id, -1 for one that is not in the table."""

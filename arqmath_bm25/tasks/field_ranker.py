@@ -78,6 +78,8 @@ class FieldRanker(Ranker):
 
     def _allowed(self, topic: Topic, hits: list[Hit]) -> list[Hit]:
         """Drop the hits that the topic excludes."""
+        if not topic.excluded:
+            return hits
         return [hit for hit in hits if hit.doc_id not in topic.excluded]
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:

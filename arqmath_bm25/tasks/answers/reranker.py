@@ -38,7 +38,7 @@ class Reranker:
         ids = np.array([hit.doc_id for hit in first])
         order = np.lexsort((ids, scores))[::-1]
 
-        reranked = [Hit(str(ids[place]), float(scores[place])) for place in order]
+        reranked = list(map(Hit, ids[order].tolist(), scores[order].tolist()))
         return reranked + list(rest)
 
     def gains(self, hits: Sequence[Hit]) -> NDArray[np.float64]:
