@@ -154,10 +154,12 @@ def judge(
     if serve is not None:
         if results:
             raise InputError(f"--serve {serve} judges one batch; leave out {results[0]}")
-        labels = serve.with_suffix(".results.csv")
-        if output is not None:  # the target of a link that the user names, and no other link
-            labels = output.resolve() if output.is_symlink() else output
-        _serve(serve, labels, port)
+        saved = serve.with_suffix(".results.csv")
+        if output is not None:
+            saved = output
+            if output.is_symlink():  # of a link that the user names the target is written
+                saved = output.resolve()
+        _serve(serve, saved, port)
         return
 
     if not results or output is None:
