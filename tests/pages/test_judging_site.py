@@ -147,6 +147,17 @@ def test_the_question_of_a_topic_stands_beside_each_of_its_hits(tmp_path: Path) 
         pass
 
 
+def test_a_long_query_is_no_heading(tmp_path: Path) -> None:
+    batch, results = tmp_path / "batch.csv", tmp_path / "labels.csv"
+    query = "<span>" + "a triangle " * 20 + "</span>"
+    header = "topic_id,doc_id,title,question,formula,post_1,hit_1"
+    batch.write_text(f"{header}\nq1,a,{query},<div></div>,,a,<p>A</p>", encoding="utf-8")
+    with serving(batch, results) as (address, _):
+        page = urlopen(address).read().decode()  # noqa: S310
+    assert '<h2 id="topic">Topic q1</h2>' in page
+    assert f"<p>{query}</p>" in page
+
+
 def test_only_its_own_pages_can_judge(tmp_path: Path) -> None:
     batch, results = write_batch(tmp_path / "batch.csv", 3), tmp_path / "labels.csv"
     with serving(batch, results) as (address, _):
