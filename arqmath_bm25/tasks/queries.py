@@ -76,7 +76,7 @@ def build_query(
 ) -> Query:
     """Return field → term → weight for the terms of a topic that are worth a search."""
     fields = _topic_fields(topic, analyzer, settings.repeats)
-    query = weighted_terms(fields, weights, settings.k3)
+    query: Query = weighted_terms(fields, weights, settings.k3)
     if settings.brevity:
         query = _weighed_by_brevity(query, settings.brevity)
 
