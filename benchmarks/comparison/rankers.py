@@ -1,6 +1,6 @@
 """Peers as one would use them: each indexes texts with its own analysis, and ranks for texts.
 
-    python -m comparison.rankers terrier|bm25s|anserini DOCUMENTS QUERIES WORK [FURTHER]
+    python -m comparison.rankers terrier|bm25s|tantivy|anserini DOCUMENTS QUERIES WORK [FURTHER]
 
 DOCUMENTS is a directory of JSON lines with `id` and `contents`, QUERIES rows `id TAB text`. Writes
 WORK/SYSTEM.trec for every system, with 1,000 hits a query, and prints seconds of the CPU as JSON,
@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from comparison.engines import read_documents, start_terrier
+from comparison.engines import BUFFER_MB, read_documents, start_terrier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,6 +75,32 @@ def bm25s(documents: Path, queries: list[tuple[str, str]], work: Path, stemmers:
     _write(work, "bm25s", rows)
 
 
+def tantivy(documents: Path, queries: list[tuple[str, str]], work: Path) -> None:
+    """Rank by Tantivy with its English stems, in one thread."""
+    import tantivy
+
+    schema = tantivy.SchemaBuilder()
+    schema.add_text_field("id", stored=True, tokenizer_name="raw")
+    schema.add_text_field("contents", tokenizer_name="en_stem", index_option="freq")
+    place = work / "tantivy"
+    place.mkdir()
+    index = tantivy.Index(schema.build(), str(place))
+    writer = index.writer(heap_size=BUFFER_MB << 20, num_threads=1)
+    for doc_id, text in read_documents(documents):
+        writer.add_document(tantivy.Document(id=doc_id, contents=text))
+    writer.commit()
+    writer.wait_merging_threads()
+
+    index.reload()
+    searcher = index.searcher()
+    rows = []
+    for topic, text in queries:
+        query = index.parse_query(_WORDS.sub(" ", text), ["contents"])
+        for score, address in searcher.search(query, DEPTH).hits:
+            rows.append((topic, searcher.doc(address)["id"][0], score))
+    _write(work, "tantivy", rows)
+
+
 def anserini(documents: Path, queries: list[tuple[str, str]], work: Path, jar: Path) -> None:
     """Rank by Anserini with its defaults: English analyzer, k1 = 0.9, b = 0.4.
 
@@ -119,6 +145,8 @@ def main() -> None:
             terrier(Path(documents), asked, Path(work))
         case "bm25s":
             bm25s(Path(documents), asked, Path(work), Path(further[0]))
+        case "tantivy":
+            tantivy(Path(documents), asked, Path(work))
         case _:
             anserini(Path(documents), asked, Path(work), Path(further[0]))
     used = os.times()
