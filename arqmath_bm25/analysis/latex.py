@@ -69,8 +69,8 @@ def _unicode_table() -> dict[int, str]:
         else:
             latex[ord(symbol)] = name
 
-    for code in _TABLE["invisible"].split():
-        latex[int(code, 16)] = ""
+    for digits in _TABLE["invisible"].split():
+        latex[int(digits, 16)] = ""
     return latex
 
 
