@@ -69,9 +69,12 @@ def test_a_run_is_verified_by_the_version_that_wrote_it(name: str) -> None:
     assert "version 0.4.0 wrote it, and can verify the run" in refused("verify", OLD / name)
 
 
-def test_the_default_configuration_of_task1_has_the_same_settings() -> None:
+def test_the_configuration_of_task1_has_the_same_settings() -> None:
     former = configured("task1", OLD / "task1.yaml").settings
-    assert former == configured("task1", default_config("task1")).settings
+    present = configured("task1", default_config("task1")).settings
+    changed = {"brevity": 0}  # the rule is of 0.5
+    query = present.query.model_copy(update=changed)
+    assert former == present.model_copy(update={"query": query})
 
 
 def test_calls_are_taken(tmp_path: Path) -> None:
