@@ -150,7 +150,7 @@ MUTANTS: Final = (
            "if fault or not is_loaded(engine, content.task, store):",
            "if not is_loaded(engine, content.task, store):", "damage index"),
     Mutant("tasks/index.py",
-           "manifest = replace(common, files=contents(place, DOCUMENTS))",
+           "manifest = replace(common, files=contents(directory, DOCUMENTS))",
            "manifest = common", "damage"),
     Mutant("core/manifest.py", "if self.sources != sources:", "if False:", "index"),
     Mutant("core/manifest.py", "if self.recipe != recipe:", "if False:", "index"),

@@ -39,7 +39,7 @@ def engines_of(store: Path, engines: Iterable[E]) -> list[E]:
 
 
 def stores(folder: Path) -> list[Path]:
-    """Return the stores of a task, the one that `index` was asked for last first."""
+    """Return the stores of a task; the first is the one that `index` built or found last."""
     found = [path for path in folder.glob("*-*") if _STORE.fullmatch(path.name) and path.is_dir()]
     return sorted(found, key=lambda path: (-_last_asked(path), path.name))
 
@@ -56,7 +56,7 @@ def why_unusable(
 ) -> str | None:
     """Return why a store cannot be used for these settings and files; None if it can.
 
-    With `read_all`, every byte is read, also of files whose digests are remembered.
+    With `read_all`, every byte is read, even of files whose digests the user's cache has.
     """
     if not store.exists():
         return _why_absent(store, recipe, sources)
@@ -74,7 +74,7 @@ def why_unusable(
 
 
 def _why_absent(store: Path, recipe: Mapping[str, Any], sources: Sequence[Source]) -> str:
-    """Return which other indexes the folder has in place of a missing store."""
+    """Return why a store is missing: what other indexes the folder has, if any."""
     folder = store.parent
     engine, _, digest = store.name.partition("-")
     if any(folder.glob(f"*-{digest}")):
@@ -92,10 +92,10 @@ def _why_absent(store: Path, recipe: Mapping[str, Any], sources: Sequence[Source
     return f"{folder}: there is no index"
 
 
-def note_asked(store: Path) -> None:
-    """Make a store the first of its task, and remove the remains of killed builds of it."""
+def mark_as_latest(store: Path) -> None:
+    """Make `stores` list this store first, and remove the remains of killed builds of it."""
     if stores(store.parent)[0] != store:
-        with suppress(OSError):  # this user may only read it
+        with suppress(OSError):  # The user may have no right to write.
             os.utime(store / MANIFEST)
     sweep(store)
 
@@ -143,7 +143,7 @@ class Outdated:
 
 
 def outdated(asked: Path) -> list[Outdated]:
-    """Return the indexes of a task with another content than the store that was asked for.
+    """Return the indexes of a task whose content is not that of the store `asked`.
 
     They include interrupted builds and an index of version 0.4.
     """

@@ -2,22 +2,26 @@
 
 An index is stored once for each engine. A *store* is the directory that one engine searches,
 INDEXES/COLLECTION/TASK/ENGINE-DIGEST. DIGEST stands for everything that determines the content of
-the index: the settings, the input files, and the versions of the analysis and of this program
-(index_content.py, core/stores.py). A store is built under a temporary name and renamed when it is
-complete (core/building.py), so a directory with the name of a store is a complete store.
+the index: the settings, the input files, the version of the analysis, and the major and minor
+version of this program (index_content.py, core/stores.py). A store is built under a temporary name
+and renamed when it is complete (core/building.py), so a directory with the name of a store is a
+complete store.
 
 For the command `index`, `ensure` looks for the store of the current settings and input files:
 
-* The store exists, and its files are as they were written: nothing is built.
+* The store exists, and its files are as they were written: nothing is built. (The store of a
+  cluster is built again if the cluster has lost its documents.)
 * Only stores of other settings or files exist: the store is built next to them. They remain until
-  `index --prune` removes them. (Of a folder of files, whose content changes often, stores of its
-  former content are removed after the build.)
-* An earlier build was interrupted: its directory still has the temporary name. The new build reads
-  and analyses only the documents that the earlier one had not written.
-* The store is damaged: it is built anew under the temporary name, which is then exchanged for the
-  damaged one.
+  `index --prune` removes them. The exception is a folder of files: its content changes often, so
+  stores of earlier content are removed after the build.
+* An earlier build was interrupted, was killed, or lost a worker or the cluster: its directory still
+  has the temporary name. The new build reads and analyses only the documents that the earlier one
+  had not written. A build that fails for another reason removes its directory.
+* The store is damaged: it is built anew under the temporary name. Then the two directories exchange
+  their names, and the damaged one is removed.
 
-All searches check a store in the same way before they open it (open_index.py), but build nothing.
+While one process builds a store, another one that would build it gets an InputError. Opening a
+store for a search checks it in the same way and builds nothing (open_index.py).
 """
 
 from __future__ import annotations
@@ -33,7 +37,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from arqmath_bm25.core.building import DOCUMENTS, building
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest
 from arqmath_bm25.core.progress import status
-from arqmath_bm25.core.stores import note_asked, remove_former, why_unusable
+from arqmath_bm25.core.stores import mark_as_latest, remove_former, why_unusable
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.core.writing import contents
@@ -67,9 +71,11 @@ def ensure(
     """Build the stores of an index that are missing or damaged; return the stores of all engines.
 
     The input files are read and analysed once for all engines. With `keep_documents`, the documents
-    stay in the first new store as JSON lines. With `read_all`, existing stores are checked by every
-    byte, including files whose digests are remembered. Raises InputError if a file cannot be read,
-    or if an engine is not available or did not index every document.
+    stay in the first new store as JSON lines. With `read_all`, every byte of existing stores is
+    read and checked; by default, large files that have not changed since they were last read are
+    not read again.
+    Raises InputError if a file cannot be read, or if an engine is not available or did not index
+    every document.
     """
     ready = list[ReadyStore]()
     to_build: dict[Engine, Path] = {}
@@ -78,12 +84,14 @@ def ensure(
         if fault or not is_loaded(engine, content.task, store):
             to_build[engine] = store
         else:
-            note_asked(store)
+            mark_as_latest(store)
             ready.append(ReadyStore(store, None))
 
     if to_build:
         ready += _build(content, to_build, workers, keep_documents)
-        if content.collection.of_files:  # else a store would stay for each change of a file
+
+        # Each change of a file in a folder makes a new store; the old ones would pile up.
+        if content.collection.of_files:
             remove_former(content.folder, content.sources)
     return ready
 
@@ -91,41 +99,42 @@ def ensure(
 def _build(
     content: IndexContent, stores: Mapping[Engine, Path], workers: Workers, keep_documents: bool
 ) -> list[ReadyStore]:
-    """Build the stores of an index for some engines; they appear when all are complete."""
+    """Build the stores of an index for some engines; all get their names at the end."""
     task = content.task
     _check_engines(stores, task)
     began = time.monotonic()
     forms = _forms(content, stores, workers, keep_documents)
 
     with ExitStack() as stack:
+        # The documents are written below the first store, where an interrupted build left them.
         first, *others = stores.values()
-        places = [stack.enter_context(building(first, resumes=True))]
+        directories = [stack.enter_context(building(first, resumes=True))]
         for store in others:
-            places.append(stack.enter_context(building(store)))
+            directories.append(stack.enter_context(building(store)))
 
-        documents = places[0] / DOCUMENTS
-        counts = task.write_documents(content.collection, places[0], workers, forms)
+        documents = directories[0] / DOCUMENTS
+        counts = task.write_documents(content.collection, directories[0], workers, forms)
         if forms.sealing:
             parts = sorted(documents.glob("*.jsonl"))
             forms.sealing.finish(content.digest, counts, parts)
 
         # Besides the documents, a task may have written tables, which each store needs.
-        for place in places[1:]:
-            tables = shutil.ignore_patterns(DOCUMENTS)
-            shutil.copytree(places[0], place, ignore=tables, dirs_exist_ok=True)
+        without_documents = shutil.ignore_patterns(DOCUMENTS)
+        for directory in directories[1:]:
+            shutil.copytree(directories[0], directory, ignore=without_documents, dirs_exist_ok=True)
 
         if task.fields:
             count = counts["documents"]
-            for engine, place in zip(stores, places, strict=True):
-                searched = place / LOCAL_INDEX
+            for engine, directory in zip(stores, directories, strict=True):
+                searched = directory / LOCAL_INDEX
                 with status("Indexing"):
                     if engine.name == "flat":
                         write_flat(documents, flat_directory(searched), count, workers)
                     elif engine.name == "lucene":
                         fields = tuple(task.fields[1:])
                         index_parts(documents, searched, fields, count, workers)
-                    elif forms.sealing:  # the cluster has the documents already
-                        write_blocks(place / BLOCKS, forms.sealing.blocks)
+                    elif forms.sealing:  # The cluster loaded the documents as they were written.
+                        write_blocks(directory / BLOCKS, forms.sealing.blocks)
         clear(documents, keep_documents)
 
         common = Manifest(
@@ -139,13 +148,14 @@ def _build(
             seconds=round(time.monotonic() - began, 1),
         )
         manifests = []
-        for place in places:
-            manifest = replace(common, files=contents(place, DOCUMENTS))
+        for directory in directories:
+            manifest = replace(common, files=contents(directory, DOCUMENTS))
             manifests.append(manifest)
-            manifest.write(place)
+            manifest.write(directory)
 
+    # This also asks the cluster for the replicas of the documents that it has loaded.
     for engine, store in stores.items():
-        is_loaded(engine, task, store)  # a cluster makes its copies
+        is_loaded(engine, task, store)
     return list(map(ReadyStore, stores.values(), manifests))
 
 
@@ -161,11 +171,12 @@ def _check_engines(engines: Iterable[Engine], task: IndexedTask[Any]) -> None:
 def _forms(
     content: IndexContent, engines: Iterable[Engine], workers: Workers, keep_documents: bool
 ) -> PartForms:
-    """Return the forms in which documents are written for engines."""
+    """Return the forms in which the engines need the documents."""
     names = {engine.name for engine in engines}
     sealing = None
     for engine in engines:
         if engine.name == "opensearch" and content.task.fields:
+            # Documents on disk can go once the cluster has them, unless another engine reads them.
             keeps = keep_documents or names != {"opensearch"}
             sealing = sealing_for(engine, content.task, content.folder, workers, keeps)
     json_lines = keep_documents or names != {"flat"}
