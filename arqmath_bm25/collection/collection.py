@@ -12,7 +12,7 @@ from arqmath_bm25.collection.dump import parsed_rows
 from arqmath_bm25.collection.file_collection import is_file_collection, written_corpus
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.ntcir import is_ntcir, written_formulas
-from arqmath_bm25.collection.own_documents import IRDS, corpus_in, written_set
+from arqmath_bm25.collection.own_documents import IRDS, corpus_in, write_ir_dataset
 from arqmath_bm25.collection.posts import ANSWER, POST_TABLE, QUESTION, Post, PostTable
 from arqmath_bm25.collection.premises import PremiseFiles
 from arqmath_bm25.collection.site import Site, linked_post
@@ -101,7 +101,7 @@ class Collection:
     def _written(self, data: str | Path, whole: bool | None) -> Path:
         """Return DATA, or the corpus that is written from a set of ir_datasets or a folder."""
         if str(data).startswith(IRDS):
-            return written_set(str(data).removeprefix(IRDS), self.indexes / "irds")
+            return write_ir_dataset(str(data).removeprefix(IRDS), self.indexes / "irds")
 
         if is_ntcir(Path(data)):
             return written_formulas(Path(data), self.indexes / "ntcir")

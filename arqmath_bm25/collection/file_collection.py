@@ -23,7 +23,7 @@ from tempfile import TemporaryFile
 from typing import Any, Final
 from urllib.parse import quote
 
-from arqmath_bm25.collection.own_documents import QRELS, QUERIES, write_asked, write_corpus
+from arqmath_bm25.collection.own_documents import QRELS, QUERIES, write_corpus, write_queries
 from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.collection.source_files import READERS, FilePart, included_files, read_source
 from arqmath_bm25.core.errors import InputError
@@ -218,7 +218,7 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
         else:
             copy.unlink(missing_ok=True)
     if asked and not (listing.root / QUERIES).is_file():
-        write_asked(asked, directory)
+        write_queries(asked, directory)
 
     unread = {path: message for path, message in unread.items() if path in files}
     _tell_of(listing, len(files), unread)

@@ -1,12 +1,18 @@
 """The user's own documents: JSON lines, TSV, directories in BEIR form, sets of ir_datasets.
 
-A row of JSON has `id` and `text`, or what BEIR, PyTerrier, ir_datasets and Pyserini call these, and
-may have `title`, `tags`, `kind` (of its text), `url` and `references` (ids of other documents);
-one of TSV is id, text or id, title, text. Queries are such rows as well, and may have
-`excluded_ids`: documents that are not to be returned for them. Text is HTML
-where it holds tags of HTML, LaTeX or Markdown if the collection is (`analysis.sources`), else
-plain. In a directory documents are `corpus.jsonl`, queries `queries.jsonl`, and judgments
-`qrels/test.tsv` or `qrels/test.jsonl`.
+A row of JSON has `id` and `text`; the names that BEIR, PyTerrier, ir_datasets and Pyserini give to
+these are read as well (row_names.py). It may have `title`, `tags`, `url`, `references` (ids of
+other documents) and `kind` (how its text is written: HTML, LaTeX, …). A row of TSV has two columns,
+id and text, or three: id, title and text.
+
+Queries are rows of the same form. They may have `excluded_ids`: documents that their rankings must
+not contain.
+
+Without `kind`, the text itself shows how it is written (analysis/kinds.py). With `--delimiters
+latex` or `markdown`, all texts are read as such.
+
+A directory holds the documents in `corpus.jsonl`, the queries in `queries.jsonl`, and the judgments
+in `qrels/test.tsv` or `qrels/test.jsonl`.
 """
 
 import json
@@ -32,12 +38,12 @@ CORPUS: Final = "corpus.jsonl"
 QUERIES: Final = "queries.jsonl"
 QRELS: Final = ("qrels/test.tsv", "qrels/test.jsonl")
 IRDS: Final = "irds:"  # before the name of a set of ir_datasets
-# Label of a document that a query's ranking must not have, of the sets that define one. Other
-# labels below 0 are judgments: junk, spam, not relevant.
+# Some sets have a label for documents that the ranking of a query must not contain. Other labels
+# below 0 are judgments: junk, spam, not relevant.
 _EXCLUDED: Final = {"bright": -100}
 _ENDINGS: Final = (".jsonl", ".tsv")
 _ID: Final = re.compile(r"[^\s\x00-\x1f\x7f\ud800-\udfff]+")
-_LONGEST_ID: Final = 512  # bytes of UTF-8, as OpenSearch has it
+_LONGEST_ID: Final = 512  # bytes of UTF-8; OpenSearch takes no longer ids
 _TAG: Final = re.compile(
     r"</(?:p|div|span|li|[uo]l|em|strong|code|pre|a|b|i|h[1-6]|blockquote|t[dhr]|script"
     r"|(?:[a-z]{1,9}:)?math)>|<br\s{0,9}/?>",
@@ -45,25 +51,25 @@ _TAG: Final = re.compile(
 )
 _DELIMITER: Final = re.compile(r"\$|\\[(\[]|\\begin\{")
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
-RowSpan = tuple[int, int]  # of a row in its file: offset and length
+RowSpan = tuple[int, int]  # byte offset of a row in its file, and its length
 _ENCODE: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class UserDocument(NamedTuple):
-    """A document, or a query."""
+    """A document or a query of the user."""
 
     doc_id: str
     text: str
     title: str = ""
     tags: tuple[str, ...] = ()
-    excluded: tuple[str, ...] = ()  # of a query: documents that are not to be returned
-    kind: Kind | None = None  # of the text; None: to be seen from the text itself
+    excluded: tuple[str, ...] = ()  # only of a query: documents that its ranking must not contain
+    kind: Kind | None = None  # how the text is written; None: the text itself shows it
     url: str | None = None  # where the document is on the web
     references: tuple[str, ...] = ()  # ids of documents that this one refers to
-    repaired: int = 0  # commands of the text that had lost their backslash to an escape
+    repaired: int = 0  # commands that had lost their backslash to an escape of JSON
 
     def kind_under(self, delimiters: Delimiters) -> Kind:
-        """Return the kind of the text. Delimiters that name a source hold for every document."""
+        """Return the kind of the text; `latex` and `markdown` hold for every document."""
         if delimiters == "latex" or delimiters == "markdown":
             return delimiters
         found = self.kind or kind_of(self.text)
@@ -79,7 +85,7 @@ class UserDocument(NamedTuple):
         return self.kind_under("auto") in ("post", "html")
 
     def marked(self, delimiters: Delimiters) -> Self:
-        """Return plain text without delimiters with dollars added, and any other text unchanged."""
+        """Add dollars around the formulas of plain text that has no delimiters of formulas."""
         if delimiters not in ("auto", "mathjax") or self.kind_under(delimiters) != "plain":
             return self
         if _DELIMITER.search(self.title) or _DELIMITER.search(self.text):
@@ -90,7 +96,7 @@ class UserDocument(NamedTuple):
         return self._replace(title=title.marked(), text=text.marked())
 
     def body(self, delimiters: Delimiters = "mathjax") -> str:
-        """Return the text as the HTML of a post, in which the same formulas are found."""
+        """Return the text as the HTML of a post, with the same formulas in it."""
         kind = self.kind_under(delimiters)
         if kind == "html":
             return as_post(self.text).body
@@ -130,14 +136,14 @@ class UserDocument(NamedTuple):
         return title, text
 
     def heading(self, delimiters: Delimiters) -> str:
-        """Return the title of the row; if it has none, the title of a page of HTML."""
+        """Return the title, or the title of the HTML page if the row has none."""
         if self.title or self.kind_under(delimiters) != "html":
             return self.title
         return as_post(self.text).title
 
 
 def corpus_in(data: Path) -> Path | None:
-    """Return the file of documents: DATA itself, or the one in it."""
+    """Return the file of documents: DATA, or the corpus in DATA; None if there is none."""
     corpus = data / CORPUS
     if data.is_file() and data.suffix.lower() in _ENDINGS:
         corpus = data
@@ -147,7 +153,7 @@ def corpus_in(data: Path) -> Path | None:
 
 
 def judgments_beside(corpus: Path) -> Path | None:
-    """Return the file of judgments in the directory of documents; None if there is none."""
+    """Return the file of judgments next to the file of documents; None if there is none."""
     for name in QRELS:
         path = corpus.parent / name
         if path.is_file():
@@ -158,8 +164,8 @@ def judgments_beside(corpus: Path) -> Path | None:
 def read_documents(path: Path) -> Iterator[tuple[UserDocument, RowSpan]]:
     """Read the rows of a file with their offsets.
 
-    Raises InputError naming file and line for a row that is no document, or has the id of an
-    earlier one, and for a file without rows.
+    Raises InputError for a row that is no document, a row with the id of an earlier one, and a file
+    without rows. The message names file and line.
     """
     with path.open("rb") as file:
         yield from _documents(path, file)
@@ -190,7 +196,7 @@ def _documents(path: Path, rows: Iterable[bytes]) -> Iterator[tuple[UserDocument
 
 
 def read_document(path: Path, span: RowSpan) -> UserDocument:
-    """Read the row at an offset."""
+    """Read the document at a byte offset."""
     offset, length = span
     with path.open("rb") as file:
         file.seek(offset)
@@ -271,10 +277,10 @@ def _of_json(where: str, line: str) -> UserDocument:
 def write_corpus(
     rows: Iterable[Mapping[str, Any]], directory: Path, source: Path = Path("documents")
 ) -> Path:
-    """Write documents to the corpus of a directory, which is returned.
+    """Write documents as the corpus of a directory; return the directory.
 
-    `source` is named in errors. Raises InputError as `read_documents` does; nothing is written
-    then.
+    Raises InputError as `read_documents` does, with `source` as the name of the file. Nothing is
+    written then.
     """
     lines = (json.dumps(row, default=str).encode() for row in rows)
     documents = (document for document, _ in _documents(source.with_suffix(""), lines))
@@ -282,21 +288,28 @@ def write_corpus(
     return directory
 
 
-def write_asked(statements: Iterable[Statement], directory: Path) -> None:
-    """Write statements of LaTeX as queries, with their references as judgments."""
+def write_queries(statements: Iterable[Statement], directory: Path) -> None:
+    """Write LaTeX statements as queries, and what they refer to as relevant documents."""
     queries = []
     judgments = ["query-id\tcorpus-id\tscore"]
-    for each in statements:
-        own = each.statement_id
-        row = {"_id": own, "text": each.text, "kind": "latex", "excluded_ids": [own]}
+    for statement in statements:
+        query_id = statement.statement_id
+        row = {
+            "_id": query_id,
+            "text": statement.text,
+            "kind": "latex",
+            "excluded_ids": [query_id],
+        }
         queries.append(_ENCODE(row))
-        judgments += [f"{own}\t{reference}\t1" for reference in each.references]
+        for reference in statement.references:
+            judgments.append(f"{query_id}\t{reference}\t1")
+
     _write(directory / QUERIES, queries)
     _write(directory / QRELS[0], judgments)
 
 
-def written_set(name: str, parent: Path) -> Path:
-    """Return the directory below `parent` with a set of ir_datasets in BEIR form, written once.
+def write_ir_dataset(name: str, parent: Path) -> Path:
+    """Write a set of ir_datasets in BEIR form, unless it is there already; return its directory.
 
     Raises InputError if ir_datasets is not installed, does not know the set, or cannot read it, and
     for a set without documents or without queries.
@@ -319,7 +332,8 @@ def written_set(name: str, parent: Path) -> Path:
 
     try:
         _write_set(dataset, directory, _EXCLUDED.get(name.partition("/")[0]))
-    except (ImportError, OSError, RuntimeError) as error:  # no connection, a library for one set
+    # There may be no connection, or a set may need a library of its own.
+    except (ImportError, OSError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{IRDS}{name}: ir_datasets cannot read this set: {reason}") from None
 
@@ -360,8 +374,8 @@ def _write_set(dataset: Any, directory: Path, excluding: int | None) -> None:
 
 
 def _text(record: Any) -> str:
-    text = getattr(record, "text", None)  # not every record has this name for it
-    if text is None:
+    text = getattr(record, "text", None)
+    if text is None:  # Some sets have other fields, which ir_datasets puts together.
         text = record.default_text()
     return str(text)
 

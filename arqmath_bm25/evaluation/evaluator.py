@@ -1,7 +1,8 @@
 """Scores run files: finds their task and year, and with these the judgments.
 
-The official file name, or else the columns, show the task of a run. The topic ids show the year:
-A.1-100 in 2020, A.201-300 in 2021, A.301-400 in 2022.
+The task is read from the official file name, or from the columns if the name is another one. The
+topic ids tell the year: A.1-100 in 2020, A.201-300 in 2021, A.301-400 in 2022. An *answer map* is
+the file of the organisers of Task 3 that gives each answer of each run its id in the judgments.
 """
 
 from __future__ import annotations
@@ -61,14 +62,14 @@ _NO_DATA = "give --data DATA, since without it DATA is the bundled sample"
 
 @dataclass(frozen=True, slots=True)
 class ScoredRun:
-    """A run with its score."""
+    """A run, the judgments by which it was scored, and its score."""
 
     run: str  # file name without ending, or the run's name in the answer map
     file: Path
     task: RunTask
     judgments: Judgments
     score: Score
-    ranked: Rankings | None = None  # rankings that count; None if scored by the answer map
+    ranked: Rankings | None = None  # what was scored; None for an answer map
 
     @property
     def year(self) -> Year | None:
@@ -165,16 +166,16 @@ class Evaluator:
     # Whether only the best 1,000 documents of a topic count.
     cut: bool = True
 
-    # The file that gives the answers of Task 3 the ids of their judgments.
+    # The answer map of Task 3: run, topic, and the id of the answer in the judgments.
     answer_map: Path | None = None
 
     # Measures in addition to those of the task.
     measures: Iterable[Measure] = ()
 
-    # Topics without a document of this grade do not count.
+    # Topics without a document of this grade or a higher one do not count.
     least_grade: int = 0
 
-    # The relevance level; by default the judgments decide.
+    # The lowest grade that counts as relevant; by default the judgments decide.
     relevant: int | None = None
 
     def __post_init__(self) -> None:
@@ -187,9 +188,10 @@ class Evaluator:
         self.open_ids = cache(partial(FormulaIds.from_collection, self.collection))
 
     def score(self, path: Path, task: RunTask | None = None, year: Year | None = None) -> ScoredRun:
-        """Score one run; of a Task 1 run scored as `task3` the first answer of each topic counts.
+        """Score one run file.
 
-        Raises InputError for a file that cannot be read or does not fit its judgments.
+        As `task3`, a run of Task 1 is scored by the first answer of each topic. Raises InputError
+        for a file that cannot be read or does not fit its judgments.
         """
         if task is None and self.own_documents:
             task = DocumentRules.task
@@ -221,7 +223,10 @@ class Evaluator:
         return scored
 
     def reason_against(self, path: Path, folder: str) -> str | None:
-        """Return why a run of a year or of a set cannot be scored; None if it can."""
+        """Return why a run cannot be scored; None if it can.
+
+        `folder` is the name of its folder: a year, or the name of a file of queries.
+        """
         task = detect_task(path)
         rules = RULES[task]
         if rules.judged_apart(rules.read(path)):
@@ -248,7 +253,10 @@ class Evaluator:
         return scored
 
     def _check_collection(self, scored: ScoredRun) -> None:
-        """Raise InputError for a run of another collection, where DATA was not given."""
+        """Raise InputError for a run of another collection, if this one is the bundled sample.
+
+        Whoever forgets --data would otherwise see a score of 0.
+        """
         ranked = scored.ranked
         if self.collection.on_site or ranked is None:
             return
@@ -277,7 +285,7 @@ class Evaluator:
             )
 
     def _score_by_map(self, run: Run) -> ScoredRun:
-        """Score a run of Task 3 by the answer map, which names its answers."""
+        """Score a run of Task 3 by the answer map, which has the ids of its answers."""
         with prefix_errors(run.path):
             answer_map, judgments = self._answer_files()
         runs = read_answer_map(answer_map)
@@ -328,7 +336,10 @@ class Evaluator:
         return judgments._replace(notes=notes, relevant=relevant)
 
     def _with_grade(self, qrels: Qrels, file: Path) -> Qrels:
-        """Return the topics with a grade of `least_grade` or more; InputError if there are none."""
+        """Return the judgments of topics that have a grade of `least_grade` or more.
+
+        Raises InputError if there are none.
+        """
         kept = {}
         for topic, grades in qrels.items():
             if max(grades.values(), default=0) >= self.least_grade:

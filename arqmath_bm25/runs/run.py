@@ -177,7 +177,7 @@ class Run:
 
     @property
     def judged_apart(self) -> bool:
-        """Whether its documents are judged under ids that it does not have."""
+        """Whether the judgments name its documents by ids that the run does not have."""
         return RULES[self.columns].judged_apart(self.rows)
 
     def rankings(self, depth: int | None = MAX_DEPTH) -> Rankings:

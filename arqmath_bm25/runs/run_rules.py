@@ -286,7 +286,7 @@ class RunRules(ABC):
         return None
 
     def judged_apart(self, rows: Iterable[RunRow]) -> bool:
-        """Return whether documents are judged under ids that the run does not have."""
+        """Return whether the judgments name documents by ids that the run does not have."""
         del rows
         return False
 
