@@ -101,7 +101,9 @@ def mark_formulas(html: str) -> str:
 
 
 _INVISIBLE: Final = dict.fromkeys("\u2061\u2062\u2063\u2064")  # products, values of functions
-_OF_TEXT: Final = str.maketrans({"{": r"\{", "}": r"\}"} | _INVISIBLE)
+# Signs with a stroke that only `\not` and the plain sign write in LaTeX.
+_NEGATED: Final = {sign: rf"\not {plain}" for sign, plain in _TABLE["negated"].items()}
+_OF_TEXT: Final = str.maketrans({"{": r"\{", "}": r"\}"} | _NEGATED | _INVISIBLE)
 _PRIMES: Final = str.maketrans({"″": r"\prime\prime ", "‴": r"\prime\prime\prime "})
 _MATRIX_BRACKETS: Final = (
     ("(", ")"),
@@ -184,7 +186,7 @@ def _tree_latex(node: Any, depth: int) -> str:
     latex = _pair_latex(name, parts)
     if latex is not None:
         return latex
-    if len(parts) == 3 and _is_in_brackets(parts):
+    if len(parts) == 3 and _is_in_brackets(parts) and not _has_array(node):
         return parts[1]
     if name == "mrow" and not parts:
         return "{}"  # The base of a script may be empty.
@@ -239,3 +241,13 @@ def _is_in_brackets(parts: list[str]) -> bool:
     if inner.startswith(r"\binom"):
         return begin == "("
     return inner.startswith(r"\begin{matrix}") and (begin, end) in _MATRIX_BRACKETS
+
+
+def _has_array(node: Any) -> bool:
+    """Return whether MathJax wrote an array, whose brackets are no part of it.
+
+    It gives the alignment of columns for arrays of two and more, and for no matrix.
+    """
+    if "data-mjx-texclass" not in node.attributes:
+        return False
+    return any(part.tag == "mtable" and "columnalign" in part.attributes for part in node.iter())

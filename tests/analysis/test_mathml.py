@@ -135,3 +135,43 @@ def test_notes_that_are_no_latex_of_the_whole_give_way_to_the_elements(
     for page in (f"<p>{element}</p>", f"<article>{element}</article>"):
         (formula,) = read_body(page, "auto").formulas
         assert latex.tokenize(formula.latex) == latex.tokenize(expected)
+
+
+def mathjax(inner: str) -> str:
+    """Return a formula as MathJax 3 writes it for readers of a screen."""
+    return f'<article><mjx-container class="MathJax"><math>{inner}</math></mjx-container></article>'
+
+
+@pytest.mark.parametrize(
+    ("attribute", "expected"),
+    [
+        ('columnalign="center center"', r"\left|\begin{array}{cc}a&b\\c&d\end{array}\right|"),
+        ('columnspacing="1em"', r"\begin{vmatrix}a&b\\c&d\end{vmatrix}"),
+    ],
+)
+def test_brackets_around_an_array_of_mathjax_are_kept(attribute: str, expected: str) -> None:
+    cells = "<mtr><mtd><mi>a</mi></mtd><mtd><mi>b</mi></mtd></mtr>"
+    cells += "<mtr><mtd><mi>c</mi></mtd><mtd><mi>d</mi></mtd></mtr>"
+    page = mathjax(
+        f'<mrow data-mjx-texclass="INNER"><mo data-mjx-texclass="OPEN">|</mo><mtable {attribute}>'
+        f'{cells}</mtable><mo data-mjx-texclass="CLOSE">|</mo></mrow>'
+    )
+    (formula,) = read_body(page, "auto").formulas
+    assert latex.tokenize(formula.latex) == latex.tokenize(expected)
+
+
+@pytest.mark.parametrize(
+    ("sign", "command"),
+    [
+        ("≢", "equiv"),
+        ("≉", "approx"),
+        ("∌", "ni"),
+        ("⊬", "vdash"),
+        ("⊭", "models"),
+        ("⊄", "subset"),
+    ],
+)
+def test_a_sign_with_a_stroke_is_read_as_its_command(sign: str, command: str) -> None:
+    page = mathjax(f"<mi>f</mi><mo>{sign}</mo><mn>0</mn>")
+    (formula,) = read_body(page, "auto").formulas
+    assert latex.tokenize(formula.latex) == latex.tokenize(rf"f\not\{command} 0")
