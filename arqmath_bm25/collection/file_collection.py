@@ -36,7 +36,7 @@ _MADE_OF: Final = "made_of.json"
 _MACROS: Final = "macros.tex"
 _TAKEN_OVER: Final = (QUERIES, *QRELS, _MACROS)
 _LEFT_OUT: Final = frozenset(("node_modules", "__pycache__", "site-packages"))
-_NAMED: Final = 5  # files that could not be read
+_NAMED: Final = 5  # files that could not be read, or have changed
 # Of an id; written as in an address.
 _NO_ID: Final = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff]+")
 _LONGEST_ANCHOR: Final = 200
@@ -72,15 +72,17 @@ def written_corpus(data: Path, parent: Path, whole: bool | None = None) -> Path:
         whole = bool(before.get("whole", False))
 
     listing = _listed(data)
+    state = _state(listing)
     made_of = {
         "folder": str(data.resolve()),
         "whole": whole,
         "version": __version__,
-        "state": _state(listing),
+        "state": state,
     }
     if before == made_of:
         return directory
 
+    _tell_of_changes(data, before.get("state"), state)
     if _ending(data) in _TABLES:
         write_corpus(_TABLES[_ending(data)](data), directory, data)
     else:
@@ -155,16 +157,45 @@ def _listed(data: Path) -> Listing:
     return listing
 
 
-def _state(listing: Listing) -> str:
-    """Return a digest of the names, sizes and times of all that is watched."""
-    digest = hashlib.sha256()
+def _state(listing: Listing) -> dict[str, list[int]]:
+    """Map the name of each file that is watched to its size and time."""
+    state = {}
+    root = listing.root.resolve()
     for path in listing.watched:
         if path.is_file():
             status = path.stat()
-            name = os.fsencode(os.path.relpath(path.resolve(), listing.root.resolve()))
-            digest.update(b"%b %d %d\n" % (name, status.st_size, status.st_mtime_ns))
+            name = os.path.relpath(path.resolve(), root)
+            state[name] = [status.st_size, status.st_mtime_ns]
 
-    return digest.hexdigest()
+    return state
+
+
+def _tell_of_changes(data: Path, before: object, now: Mapping[str, list[int]]) -> None:
+    """Say which files differ from those that the corpus was made of."""
+    from arqmath_bm25.core.progress import tell
+
+    if not isinstance(before, dict):
+        return
+
+    names = {
+        "changed": [name for name in now if before.get(name, now[name]) != now[name]],
+        "added": [name for name in now if name not in before],
+        "removed": [name for name in before if name not in now],
+    }
+    said = []
+    for change, changed in names.items():
+        if changed:
+            said.append(f"{len(changed):,} {change} ({_first(changed)})")
+    if said:
+        tell(f"{data}: files since the last time: {', '.join(said)}")
+
+
+def _first(names: Sequence[str]) -> str:
+    """Join names; after the first ones there is an ellipsis."""
+    shown = list(names[:_NAMED])
+    if len(names) > _NAMED:
+        shown.append("…")
+    return ", ".join(shown)
 
 
 def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
@@ -284,10 +315,8 @@ def _tell_of(listing: Listing, files: int, unread: Mapping[Path, str]) -> None:
     if listing.links:
         left_out.append(f"{counted(listing.links, 'links')} out of the folder")
     if unread:
-        first = [str(path.relative_to(listing.root)) for path in list(unread)[:_NAMED]]
-        if len(unread) > _NAMED:
-            first.append("…")
-        left_out.append(f"{len(unread):,} that cannot be read ({', '.join(first)})")
+        names = [str(path.relative_to(listing.root)) for path in unread]
+        left_out.append(f"{len(unread):,} that cannot be read ({_first(names)})")
 
     said = f"{listing.root}: {counted(files - len(unread), 'files')} read"
     if left_out:

@@ -117,6 +117,30 @@ def test_every_file_is_found_and_a_changed_one_is_noticed(notes: Path, tmp_path:
     assert "Twin primes" in printed("search", "docs", "primes", *place)
 
 
+def test_it_is_said_which_files_differ_from_those_of_the_last_index(
+    notes: Path, tmp_path: Path
+) -> None:
+    index = ("index", "docs", "--data", notes, "--indexes", tmp_path / "i", "--engine", "flat")
+    assert "since the last time" not in printed(*index)
+    (notes / "note.txt").write_text("Twin primes.")
+    (notes / "week2.tex").unlink()
+    for number in range(6):
+        (notes / f"new{number}.md").write_text("# New\n\nGroups.\n")
+    added = "new0.md, new1.md, new2.md, new3.md, new4.md, …"
+    changes = f"1 changed (note.txt), 6 added ({added}), 1 removed (week2.tex)"
+    assert f"notes: files since the last time: {changes}" in printed(*index)
+    assert "since the last time" not in printed(*index)
+
+
+def test_a_heading_without_a_text_is_a_hit_like_any_other(notes: Path, tmp_path: Path) -> None:
+    (notes / "empty.md").write_text("# Bounded sequences\n\n# Series\n\nThey converge.\n")
+    place = ("--data", notes, "--indexes", tmp_path)
+    arqmath("index", "docs", *place, "--engine", "flat")
+    said = printed("search", "docs", "bounded sequence", *place)
+    assert "empty.md#bounded-sequences" in said
+    assert "training set" not in said
+
+
 def test_a_changed_file_that_another_takes_in_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "week.tex").write_text(r"\section{A} Limits. \input{part.inc}")
     for given in (tmp_path, tmp_path / "week.tex"):

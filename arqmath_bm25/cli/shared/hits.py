@@ -68,7 +68,8 @@ def _note(hit: Hit, found: Found, collection: Collection) -> str:
 
     if found.formula:
         parts.append(found.plain_title or "(no question)")
-    if not (found.text or found.body):
+    is_cited_only = not (found.document or found.text or found.body)
+    if is_cited_only:
         parts.append("its text is not known: the training set only cites it")
 
     return "  ".join(parts)
