@@ -12,6 +12,8 @@ Faulty input raises InputError, with the messages of the command line.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -140,22 +142,28 @@ class Collection(_ValueObject, Files):
 
     @classmethod
     def of(
-        cls, documents: Table, name: str = "documents", indexes: str | Path = INDEXES
+        cls, documents: Table, name: str | None = None, indexes: str | Path = INDEXES
     ) -> Collection:
         """Store your own documents below `indexes`, and return them as a collection.
 
         `documents` is a frame, or an iterable of dicts or named tuples, which is read once. Its
         rows have id (or docno, doc_id, _id) and text, and may have title and tags. It may also be a
-        list of texts, which get the ids "1", "2", …, or a dict of texts by id. A collection of the
-        same name is replaced; its index is then stale, unless the documents are the same. Raises
-        InputError for any other row.
+        list of texts, which get the ids "1", "2", …, or a dict of texts by id.
+
+        Without a `name` the collection gets one that is made from the documents, so that other
+        documents are another collection. With a name, a collection of the same name is replaced;
+        its index is then stale, unless the documents are the same. Raises InputError for any other
+        row.
         """
-        if not _NAME.fullmatch(name):
+        rows: Iterable[dict[str, Any]]
+        rows = rows_of(texts_as_rows(documents, "id", "text"), "documents")
+        if name is None:
+            rows = list(rows)
+            name = f"documents-{_digest_of(rows)[:8]}"
+        elif not _NAME.fullmatch(name):
             raise InputError(f"name {name!r}: expected letters, digits and . _ - between them")
 
-        directory = Path(indexes) / "own" / name
-        rows = texts_as_rows(documents, "id", "text")
-        corpus = write_corpus(rows_of(rows, "documents"), directory)
+        corpus = write_corpus(rows, Path(indexes) / "own" / name)
         return cls(corpus, indexes)
 
     def __repr__(self) -> str:
@@ -661,6 +669,14 @@ class Index(_ValueObject):
         """Return title and text of a hit."""
         found = self._opened.task.found(hit, self.collection)
         return {"title": found.plain_title, "text": found.full_text}
+
+
+def _digest_of(rows: Iterable[dict[str, Any]]) -> str:
+    """Return the SHA-256 of rows."""
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(json.dumps(row, default=str).encode())
+    return digest.hexdigest()
 
 
 def _count(name: str, number: object) -> int:

@@ -55,6 +55,15 @@ def test_a_list_of_dicts_is_a_collection_that_lasts(tmp_path: Path) -> None:
     assert len(changed.index("docs", engine="flat")) == 2
 
 
+def test_an_open_index_keeps_its_documents_when_others_are_stored(tmp_path: Path) -> None:
+    first = arq.Collection.of(["prime numbers"], indexes=tmp_path).index("docs", engine="flat")
+    second = arq.Collection.of(["prime ideals"], indexes=tmp_path).index("docs", engine="flat")
+    for index, text in ((first, "prime numbers"), (second, "prime ideals")):
+        assert index.search("prime")["text"].tolist() == [text]
+    again = arq.Collection.of(["prime numbers"], indexes=tmp_path)
+    assert again == first.collection
+
+
 @pytest.mark.parametrize(
     "names", [("docno", "text"), ("_id", "text"), ("doc_id", "text"), ("id", "contents")]
 )  # PyTerrier, BEIR, ir_datasets, Pyserini
