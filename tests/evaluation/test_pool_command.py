@@ -79,7 +79,7 @@ def test_documents_of_ones_own_from_runs_to_scores(own: Path, tmp_path: Path) ->
     assert titles[0].startswith("<span>triangle <math")
     assert titles[1] == ""
     assert rows["thm/1"]["hit_1"].startswith("<h3>Pythagoras</h3><div><p>In a right triangle <math")
-    assert rows["2"]["hit_1"] == "<h3>2</h3><div><p>A triangle.</p></div>"
+    assert rows["2"]["hit_1"] == "<div><p>A triangle.</p></div>"  # its id is no title
     annotate(tmp_path / "batch.csv", tmp_path / "results.csv", lambda row, _: "High")
     arqmath("judge", "results.csv", "-o", "qrels.tsv")
     assert (tmp_path / "qrels.tsv").read_text() == "q/1\t0\t2\t3\nq/1\t0\tthm/1\t3\n"

@@ -198,13 +198,16 @@ def _hit(
     latex: Mapping[str, str],
     threads: str,
 ) -> str:
-    """Return a post below the title of its question, with the formula that was found in it."""
+    """Return a post below the title of its question, with the formula that was found in it.
+
+    A document without a title has its id for one, which the judging page shows already.
+    """
     question = collection.question_of(post)
     parts = []
     if hit.formula_id:
         formula = _render(latex[hit.formula_id])
         parts.append(f"<h3>Formula: {formula}</h3>")
-    if question is not None and question.title:
+    if question is not None and question.title not in ("", hit.post_id):
         parts.append(f"<h3>{cells.title(question.title, hit.formula_id)}</h3>")
     parts.append(f"<div>{cells.body(post.body, hit.formula_id)}</div>")
 
