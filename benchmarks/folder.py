@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=10_000)
     options = parser.parse_args()
 
-    table = Table("", "CPU, s", "seconds", "memory, MB")
+    table = Table("", "CPU, s", "seconds", "memory, MB", "shared pages once, MB")
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory) / "notes"
         size = write_files(Collection(options.collection), folder, options.files)
@@ -51,7 +51,8 @@ def main() -> None:
             before = cpu()
             seconds, peaks = watch(index)
             memory = f"{peaks.together / 1e6:,.0f}"
-            table.add_row(step, f"{cpu() - before:.1f}", f"{seconds:.1f}", memory)
+            once = f"{peaks.shared_once / 1e6:,.0f}"
+            table.add_row(step, f"{cpu() - before:.1f}", f"{seconds:.1f}", memory, once)
     Console().print(f"{options.files:,} files, {size / 1e6:.1f} MB")
     Console().print(table)
 

@@ -1,8 +1,9 @@
-"""Resident memory of processes, as Linux tells it in /proc.
+"""Memory of processes, as Linux tells it in /proc.
 
 Resident memory counts pages that processes share (libraries, mapped files) once for each of them,
-so that a sum over processes is an upper bound. Only the standard library is used: the peers
-measure themselves by this too.
+so that a sum over processes is an upper bound. Proportional memory divides each shared page among
+its processes, so that a sum is exact. Only the standard library is used: the peers measure
+themselves by this too.
 """
 
 from __future__ import annotations
@@ -37,6 +38,16 @@ def resident(process: int) -> int:
         return 0
 
 
+def proportional(process: int) -> int:
+    """Return the bytes of a process, with its share of the pages that it shares; 0 if it ended."""
+    try:
+        lines = (_PROC / str(process) / "smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    counts = [line.split()[1] for line in lines if line.startswith("Pss:")]
+    return sum(map(int, counts)) * 1024
+
+
 def descendants(process: int) -> Iterator[int]:
     """Yield the children of a process, and theirs."""
     with contextlib.suppress(OSError):
@@ -47,14 +58,20 @@ def descendants(process: int) -> Iterator[int]:
 
 
 class Peaks:
-    """The most memory that was seen, of all processes together and of a single descendant."""
+    """The most memory that was seen, of all processes together and of a single descendant.
+
+    `shared_once` is that of all processes, where a page that some of them share counts once.
+    """
 
     def __init__(self, process: int) -> None:
         self._process = process
-        self.together = self.descendant = 0
+        self.together = self.descendant = self.shared_once = 0
 
     def look(self) -> None:
         """Look at the processes as they are now."""
-        below = [resident(child) for child in descendants(self._process)]
+        children = list(descendants(self._process))
+        below = [resident(child) for child in children]
         self.together = max(self.together, resident(self._process) + sum(below))
         self.descendant = max(self.descendant, *below, 0)
+        once = sum(map(proportional, [self._process, *children]))
+        self.shared_once = max(self.shared_once, once)
