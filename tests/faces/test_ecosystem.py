@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from shared_indexes import linked
 
 import arqmath_bm25 as arq
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
 
@@ -65,6 +68,90 @@ def test_documents_of_ones_own_are_known_and_read_anew_when_they_change(
     assert dataset.docs_store().get("a").default_text() == "T\none $x$"
     corpus.write_text('{"id": "c", "text": "three"}\n')
     assert [document.doc_id for document in Documents(collection, "docs").docs_iter()] == ["c"]
+
+
+def upstream(name: str) -> ModuleType:
+    """Return a module to submit to ir_datasets; it registers its collections."""
+    spec = spec_from_file_location(f"upstream_{name}", ROOT / "tools/upstream" / f"{name}.py")
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_module_for_ir_datasets_reads_the_labs_files_as_this_does(
+    peers: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ir_datasets
+    import yaml
+
+    collection = arq.sample()
+    (tmp_path / "arqmath").mkdir()
+    (tmp_path / "arqmath/published").symlink_to(collection.path.absolute())
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
+    module = upstream("arqmath")
+
+    described = yaml.safe_load((ROOT / "tools/upstream/arqmath.yaml").read_text(encoding="utf-8"))
+    assert set(described) == {"_", *module.subsets}
+    markup = '<p>Let <span class="math-container" id="3">a&lt;b</span></p>'
+    assert module.plain_text(markup) == "Let $a<b$"
+    arq.register_ir_datasets(collection)
+    tasks: list[tuple[str, Literal["task1", "task2"]]] = [
+        ("answers", "task1"),
+        ("formulas", "task2"),
+    ]
+    for name, task in tasks:
+        dataset = ir_datasets.load(f"arqmath/{name}")
+        same = ir_datasets.load(f"arqmath-bm25/{collection.name}/{task}")
+        some = {document.doc_id: document for document in same.docs_iter()}
+        found = {document.doc_id: document for document in dataset.docs_iter()}
+        assert found.keys() == some.keys()
+        if task == "task2":
+            assert {doc: tuple(found[doc]) for doc in found} == {
+                doc: tuple(some[doc]) for doc in some
+            }
+        first = next(iter(found))
+        assert dataset.docs_store().get(first) == found[first]
+        assert dataset.docs_count() == len(found)
+
+        for year in collection.years(task):
+            judged = ir_datasets.load(f"arqmath/{name}/{year}")
+            topics = collection.topics(task, year)
+            assert [query.query_id for query in judged.queries_iter()] == topics["qid"].tolist()
+            grades: dict[tuple[str, str], int] = {}
+            for one in judged.qrels_iter():
+                doc = one.doc_id
+                if (name, year) == ("formulas", "2020"):  # judged by the ids of formulas
+                    doc = found[doc].visual_id
+                grades[one.query_id, doc] = max(one.relevance, grades.get((one.query_id, doc), 0))
+            labels = collection.qrels(task, year).set_index(["qid", "docno"])["label"]
+            assert grades == labels.to_dict()
+
+
+def test_the_module_for_ir_datasets_reads_folders_in_the_form_of_beir(
+    peers: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ir_datasets
+
+    folder = tmp_path / "beir-folder" / "algebra"
+    (folder / "qrels").mkdir(parents=True)
+    rows = ({"_id": "a", "title": "Rings", "text": "one $x$"}, {"_id": "b", "text": "two"})
+    (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    queries = ({"_id": "1", "text": "$x$?"}, {"_id": "2", "text": "of another split"})
+    (folder / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in queries))
+    (folder / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n1\ta\t2\n")
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
+    upstream("beir_folder")
+
+    dataset = ir_datasets.load("beir-folder/algebra/test")
+    assert [tuple(one) for one in dataset.docs_iter()] == [
+        ("a", "one $x$", "Rings"),
+        ("b", "two", ""),
+    ]
+    assert dataset.docs_store().get("a").default_text() == "Rings one $x$"
+    assert [tuple(query) for query in dataset.queries_iter()] == [("1", "$x$?")]
+    assert dataset.qrels_dict() == {"1": {"a": 2}}
 
 
 @pytest.mark.parametrize(
