@@ -14,33 +14,36 @@ from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.system import exchange
 from arqmath_bm25.core.writing import alone, is_planted, lock_path, naming_errors, refuse_link
 
-DOCUMENTS: Final = "documents"  # of a directory that is being built: the next build can use them
+# In a directory that is being built: the documents, with which the next build can resume.
+DOCUMENTS: Final = "documents"
 
 
 @contextmanager
 def building(directory: Path, resumes: bool = False) -> Iterator[Path]:
     """Yield a directory to build in; it becomes `directory` if the block ends without an error.
 
-    With `resumes`, it has a subdirectory `documents` that keeps the files of an interrupted build;
-    the name of `directory` must then determine its content. Without, every build starts anew. An
-    existing directory is replaced. Raises InputError if nothing can be written, or if another
-    process is building the same directory, which the message names.
+    With `resumes`, its subdirectory `documents` has the files of an interrupted build of the same
+    directory; such a directory must be named by a digest of its content. Without `resumes`, every
+    build starts anew. An existing `directory` is replaced. A block that ends with an error leaves
+    nothing, unless it was interrupted (KeyboardInterrupt, InterruptedWorkError) and can be resumed.
+    Raises InputError if nothing can be written, or if another process is building the same
+    directory, which the message names.
     """
     refuse_link(directory)
-    place = under_construction(directory)
-    refuse_link(place)
+    temporary = under_construction(directory)
+    refuse_link(temporary)
     with naming_errors(directory), alone(directory):
         keep = False
         try:
             _prepare(directory, resumes)
-            yield place
-            _publish(place, directory)
+            yield temporary
+            _publish(temporary, directory)
         except (KeyboardInterrupt, InterruptedWorkError):
             keep = resumes
             raise
         finally:
             if not keep:
-                _remove(place, directory)
+                _remove(temporary, directory)
 
 
 def sweep(directory: Path) -> None:
@@ -74,7 +77,7 @@ def _removed(directory: Path) -> Path:
 
 
 def _remove(path: Path, directory: Path) -> None:
-    """Remove a directory; it loses its name first, so that nobody takes a part for the whole."""
+    """Remove a directory; it is renamed first, so that nobody finds half of it under its name."""
     removed = _removed(directory)
     delete(removed)
     with suppress(FileNotFoundError):
@@ -91,7 +94,7 @@ def delete(path: Path) -> None:
 
 
 def _publish(built: Path, directory: Path) -> None:
-    """Give a complete directory its name, in place of the one that has it; that one is removed."""
+    """Give a complete directory its name; an older one with this name gets a temporary name."""
     if not directory.exists():
         built.rename(directory)
         return
@@ -108,15 +111,15 @@ def _publish(built: Path, directory: Path) -> None:
 
 
 def _prepare(directory: Path, resumes: bool) -> None:
-    """Empty the place of a build, except for the documents of an interrupted build."""
-    place = under_construction(directory)
-    documents = place / DOCUMENTS
+    """Make the directory of a build, empty except for the documents of an interrupted build."""
+    temporary = under_construction(directory)
+    documents = temporary / DOCUMENTS
     delete(_removed(directory))
     if not resumes or any(map(is_planted, (documents, *documents.rglob("*")))):
-        _remove(place, directory)
+        _remove(temporary, directory)
 
-    place.mkdir(exist_ok=True)
-    for left in place.iterdir():
+    temporary.mkdir(exist_ok=True)
+    for left in temporary.iterdir():
         if left.name != DOCUMENTS:
             delete(left)
     if resumes:

@@ -24,13 +24,13 @@ class Manifest:
     """An index's sources, settings and content."""
 
     task: str
-    settings: dict[str, Any]  # all of the configuration
-    default: bool  # whether that was the task's default configuration
-    recipe: dict[str, Any]  # what of it, and of the program, decides the content
+    settings: dict[str, Any]  # the whole configuration
+    default: bool  # whether it was the task's default configuration
+    recipe: dict[str, Any]  # the settings that decide the content, and the version of the analysis
     sources: list[Source]
-    files: dict[str, tuple[int, str]]  # of the index: name → size and SHA-256
+    files: dict[str, tuple[int, str]]  # name of a file of the index → size and SHA-256
     counts: dict[str, int]
-    seconds: float  # that the build took
+    seconds: float  # duration of the build
     version: str = field(default=__version__)
 
     @classmethod
@@ -96,7 +96,7 @@ class Manifest:
     def damages(
         self, directory: Path, read_all: bool = False, names: Collection[str] | None = None
     ) -> Iterator[str]:
-        """Yield the damages of the index's files, or of those named.
+        """Yield what is wrong with the files of the index, or with those in `names`.
 
         `read_all` reads every byte, even of files whose digests are remembered.
         """
@@ -116,7 +116,7 @@ class Manifest:
                 yield f"{name} has other content than was written"
 
     def _other(self, sources: Sequence[Source]) -> str:
-        """Return the file whose content differs."""
+        """Return how the files of the index differ from `sources`: one file, or their order."""
         names = [source.name for source in sources]
         for source in self.sources:
             if source.name not in names:
@@ -133,12 +133,12 @@ _FORM: Final = TypeAdapter(Manifest)
 
 
 def content_digest(recipe: Mapping[str, Any], sources: Sequence[Source]) -> str:
-    """Return a digest of all that decides the documents of an index."""
+    """Return a digest of everything that determines the documents of an index."""
     return digest_of([recipe, [source.sha256 for source in sources]])
 
 
 def minor(version: str) -> list[str]:
-    """Return major and minor version; within them, indexes stay as they are."""
+    """Return the major and minor version; versions that share them read the same indexes."""
     return version.split(".")[:2]
 
 
