@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Engine
     from arqmath_bm25.tasks.task import IndexedTask
 
-BLOCKS: Final = "blocks.json"  # in a store: the blocks that a cluster has of it
+BLOCKS: Final = "blocks.json"  # in a store: the list of its blocks, which a cluster has
 
 
 def write_blocks(path: Path, blocks: Sequence[Block]) -> None:
@@ -42,9 +42,9 @@ def read_blocks(path: Path) -> list[Block]:
 
 
 def is_loaded(engine: Engine, task: IndexedTask[Any], store: Path) -> bool:
-    """Return whether a cluster has the documents of a store, if the engine is a cluster.
+    """Return whether the cluster has the documents of a store; True for other engines.
 
-    A cluster that has them is asked for their replicas.
+    If the cluster has them, it is also told to make the replicas that the engine asks for.
     """
     if engine.name != "opensearch" or not task.fields:
         return True
@@ -70,7 +70,8 @@ def sealing_for(
     def load(block: Block, parts: list[Path]) -> None:
         try:
             load_documents(engine.hosts, index_of(block), parts, engine.shards, workers)
-        except InputError as error:  # what is written stays for the next try
+        except InputError as error:
+            # After this error the next build resumes with the documents that were written.
             raise InterruptedWorkError(str(error)) from None
 
     return Sealing(engine.block, counts_of, load, keeps)

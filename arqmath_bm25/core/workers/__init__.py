@@ -1,7 +1,7 @@
 """Workers: the processes of this machine (`local`), or a Spark cluster (`spark`).
 
-Builds know no more of it than the protocol: jobs go in, results come out in their order, and what
-is written does not depend on how many workers there are, or where.
+Builds use only the protocol `Workers`: jobs go in, and results come out in the order of the jobs.
+What is written depends neither on the number of workers nor on their machines.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +12,7 @@ R = TypeVar("R")
 
 
 class Workers(Protocol):
-    """Does jobs, several at a time. Work and jobs are sent to it pickled."""
+    """Does several jobs at a time. The function and the jobs are pickled."""
 
     @property
     def count(self) -> int:
