@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections import Counter
 from html import escape
+from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,6 @@ from arqmath_bm25.pages.latex_to_mathml import render
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 WORDS = WordAnalyzer()
 FORMULAS = [
@@ -120,6 +120,41 @@ def test_a_chapter_of_a_textbook_has_the_formulas_and_words_of_its_source(
     for numbered in ("theorem", "lemma", "corollari", "definit", "exampl", "proof"):
         del junk[numbered]
     assert junk.total() <= 0.003 * words.total()
+
+
+MATHJAX = Path(__file__).parents[2] / "tools/mathjax"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (MATHJAX / "node_modules").is_dir(), reason="npm install in tools/mathjax")
+def test_a_textbook_drawn_by_mathjax_has_the_formulas_of_its_source(shared: Path) -> None:
+    corpus = shared / "data/beds/trench-premise/corpus.jsonl"
+    rows = corpus.read_text(encoding="utf-8").splitlines()
+    # The book's own commands, whose definitions are not in its statements.
+    source = "\\def\\dst{\\displaystyle}\n\\def\\set#1#2{\\left\\{#1\\mid #2\\right\\}}\n\n"
+    source += "\n\n".join(json.loads(row)["text"] for row in rows)
+    formulas = [formula.latex for formula in expand_macros(read_title(source, "latex")).formulas]
+    asked = [latex for latex in formulas if latex.strip()]
+    command = ["node", MATHJAX / "mathml.js"]
+    done = subprocess.run(
+        command, input=json.dumps(asked), capture_output=True, text=True, check=True
+    )
+    made = zip(asked, json.loads(done.stdout), strict=True)
+    drawn = {latex: math for latex, math in made if math}
+
+    page = "".join(
+        f'<p>word <mjx-container class="MathJax" jax="CHTML"><mjx-math aria-hidden="true"><mjx-mi>x'
+        f"</mjx-mi></mjx-math><mjx-assistive-mml>{math}</mjx-assistive-mml></mjx-container> "
+        "ends</p>"
+        for math in drawn.values()
+    )
+    content = read_text(f"<!DOCTYPE html><html><body><article>{page}</article></body></html>")
+
+    assert set(content.prose.split()) == {"word", "ends"}
+    found, expected = symbols(formula.latex for formula in content.formulas), symbols(drawn)
+    assert len(found) == len(expected) > 1_000
+    wrong = sum(one != other for one, other in zip(found, expected, strict=True))
+    assert wrong <= 0.002 * len(expected)
 
 
 @pytest.mark.parametrize(
