@@ -207,7 +207,7 @@ def _hit(
     if hit.formula_id:
         formula = _render(latex[hit.formula_id])
         parts.append(f"<h3>Formula: {formula}</h3>")
-    if question is not None and question.title not in ("", hit.post_id):
+    if question is not None and question.title and question.title != hit.post_id:
         parts.append(f"<h3>{cells.title(question.title, hit.formula_id)}</h3>")
     parts.append(f"<div>{cells.body(post.body, hit.formula_id)}</div>")
 
