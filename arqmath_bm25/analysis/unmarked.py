@@ -79,6 +79,7 @@ _BOUND: Final = r"[_^](?:[0-9({\\-]|[A-Za-z](?![A-Za-z_]))"
 _FOLLOWED: Final = {
     "O": re.compile(_BOUND),
     "R": re.compile(rf"{_BOUND}|[({{]"),
+    "N": re.compile(r"\((?!s\))"),  # norm(s) is a plural
     "F": re.compile(rf"{_BOUND}|\s?(?:[A-Za-z0-9α-ω](?![A-Za-z])|\\)|\([^)]"),
 }
 _NAMES_OF_OPERATORS: Final = frozenset(_WORDS["operators"])
@@ -90,7 +91,9 @@ _CAPITAL_AFTER: Final = re.compile(r"\s[A-Z](?![A-Za-z])")
 _AFTER_LETTER: Final = re.compile(rf"[_),'/:|\\]|\.?$|\s(?:{'|'.join(_WORDS['after_letter'])})\b")
 _BRACE: Final = re.compile(r"\\.|[{}]", re.DOTALL)
 _LONGEST: Final = 999  # characters of an argument in braces
-_ARGUMENT: Final = re.compile(r"(sqrt|[\^_])\((?P<inner>(?:[^()]|\([^()]{0,99}\)){0,99})\)")
+_ARGUMENT: Final = re.compile(
+    r"(?P<name>sqrt|norm|abs|[\^_])\((?P<inner>(?:[^()]|\([^()]{0,99}\)){0,99})\)"
+)
 _MANY_DIGITS: Final = re.compile(r"(?<=[\^_])[0-9]{2,99}")
 _IMAGE_OR_TRACE: Final = re.compile(r"(?<![\w\\^])(?:im|tr)(?=\s[A-Z]|\s?[=+<>]|$)")
 _TYPED: Final = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{2,9}(?![A-Za-z])|<=>|[-=]>|!=|\*\*")
@@ -202,10 +205,16 @@ def _pieces(text: str, proved: bool) -> Iterator[str | Formula]:
 
 def as_latex(typed: str) -> str:
     r"""Return the LaTeX of a formula as people type it: `\sqrt{x}` for `sqrt(x)`."""
-    latex = _ARGUMENT.sub(lambda part: f"{part[1]}{{{part['inner']}}}", typed)
+    latex = _ARGUMENT.sub(_enclosed, typed)
     latex = _MANY_DIGITS.sub(r"{\g<0>}", latex)
     latex = _IMAGE_OR_TRACE.sub(r"\\operatorname{\g<0>} ", latex)
     return _TYPED.sub(_latex_of_name, latex)
+
+
+def _enclosed(part: re.Match[str]) -> str:
+    """Return an argument in the braces or bars that stand for the brackets after its name."""
+    begin, end = _TABLE["enclosing"][part["name"]]
+    return f"{begin}{part['inner']}{end}"
 
 
 def _latex_of_name(name: re.Match[str]) -> str:
@@ -266,7 +275,7 @@ def _kind_of_word(word: str, before: str, after: str, last: str) -> str:
     if kind == "g":
         return "g"
     if kind in _FOLLOWED and _FOLLOWED[kind].match(after) and before[-1:] != "_":
-        if kind == "R":
+        if kind in {"R", "N"}:
             return "O"
         return str(kind)
 

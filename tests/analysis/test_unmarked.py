@@ -52,6 +52,8 @@ TYPED = [
     "is $det AB = det A det B$ true?",
     "show that $dim ker T = 0$",
     "$rank A < n$ iff $det A = 0$",
+    "when is $norm(x+y)^2 = norm(x)^2 + norm(y)^2$",
+    "the derivative of $abs(x)$ at 0",
 ]
 PROSE = [
     "use and/or in C++ with file_name",
@@ -64,6 +66,7 @@ PROSE = [
     "He said: 'I am a man' - and (as he was) a good one!",
     "His rank + pay; the rank = 5, and im = 3. It is dim. A rank A player and a det = none.",
     "x86, mp3, utf8, 3D, H2O and R2D2",
+    "The norm(s) of a space, the norm of abs, and abs (a muscle).",
     r"\section{Notes} see \cite{knuth} and \emph{this}",
 ]
 
@@ -169,6 +172,8 @@ def test_formulas_of_posts_are_found_without_their_dollars(shared: Path) -> None
         ("sqrt(2)", r"\sqrt{2}"),
         ("sum_(i=1)^n i^10", r"\sum_{i=1}^n i^{10}"),
         ("a_n -> oo", r"a_n\to\infty"),
+        ("norm(x+y)^2", r"\lVert x+y\rVert^2"),
+        ("abs(x) < 1", r"\lvert x\rvert<1"),
         ("∫₀¹ x² dx", r"\int_0^1 x^2 dx"),
         ("sin(2pi x) <= 1", r"\sin(2\pi x)\le 1"),
     ],
