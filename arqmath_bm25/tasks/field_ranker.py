@@ -27,7 +27,7 @@ _NO_RERANKERS: Final[Mapping[str, Reranker]] = MappingProxyType({})
 
 
 class FieldRanker(Ranker):
-    """Ranks documents by weighted fields, and by a re-ranker where the variant has one."""
+    """Ranks documents by weighted fields, and by a reranker where the variant has one."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class FieldRanker(Ranker):
         return [hit for hit in hits if hit.doc_id not in topic.excluded]
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
-        """Return the parts that fields and re-ranker contribute to each score."""
+        """Return the parts that fields and reranker contribute to each score."""
         ids = [hit.doc_id for hit in hits]
         (query,) = self._queries([topic], variant)
         parts = [field_parts(fields) for fields in self._searcher.explain(query, ids)]

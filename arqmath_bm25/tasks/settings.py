@@ -104,7 +104,7 @@ class RunSettings(Settings):
 
 
 class RerankSettings(Settings):
-    """Settings of the re-ranker: the weight of threads, and how many answers it reranks."""
+    """Settings of the reranker: the weight of threads, and how many answers it reranks."""
 
     thread: Weight = 0
     depth: Annotated[int, Field(ge=1)] = 100

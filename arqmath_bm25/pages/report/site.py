@@ -50,7 +50,7 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9.-]+")
 # Parts of a configuration that have settings for each variant, in the words of readers.
 _VARIANT_PARTS: Final = {
     "variants": "weight of",
-    "rerank": "re-ranker",
+    "rerank": "reranker",
     "fusions": "fusion of",
 }
 _AT_10: Final = ("p10_prime", "p10", "P@10")

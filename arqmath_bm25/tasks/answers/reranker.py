@@ -1,4 +1,4 @@
-"""The re-ranker of Task 1: the first answers are ranked again by their threads.
+"""The reranker of Task 1: the first answers are ranked again by their threads.
 
 An answer of score s gets s + w · (the best score in its thread). The weight w is not negative, so
 answers that are ranked again stay ahead of those that are not.
