@@ -63,7 +63,7 @@ from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 
 _IDS: Final = "documents.ids"  # core/id_table.py
 _SPANS: Final = "documents.spans"  # offset and length of the row of each document (int64)
-_PER_PART: Final = 10_000  # documents
+_PER_PART: Final = 5_000  # documents
 _LEAST_SHARE: Final = 0.01  # of documents with formulas, for those of queries to be searched for
 _KINDS: Final[dict[str, str]] = {
     "html": "HTML of other programs",
@@ -138,6 +138,8 @@ class DocumentRetrieval(AnswerRetrieval):
         counts: Counter[str] = Counter()
         for of_part in write_parts(documents, parts, directory, workers, forms, content):
             counts.update(of_part)
+        if not workers.remote:
+            workers.close()  # Idle ones keep their memory; the merge of the parts starts others.
         settle(counts, "documents")
         self._tell_of(counts, collection.given)
 
