@@ -55,6 +55,13 @@ def memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
+def give_back_memory() -> None:
+    """Give the memory that this process has freed back to the system, where the system can."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
 def processors() -> int:
     """Return the number of processors that this process, and a container around it, may use."""
     affinity = getattr(os, "sched_getaffinity", None)  # macOS has none

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from uuid import uuid4
 
 from arqmath_bm25.analysis.terms import Bag
+from arqmath_bm25.core.system import give_back_memory
 from arqmath_bm25.core.workers import J, Workers
 from arqmath_bm25.engines.flat_build import FlatPart
 
@@ -100,6 +101,18 @@ def clear(directory: Path, keep_documents: bool) -> None:
 
 
 def _write(
+    documents: Callable[[J, Counter[str]], Iterator[Document]],
+    forms: PartForms,
+    directory: Path,
+    tries: Path,
+    numbered: tuple[int, J],
+) -> Counter[str]:
+    counts = _written(documents, forms, directory, tries, numbered)
+    give_back_memory()  # The C library would keep a third of it until the process ends.
+    return counts
+
+
+def _written(
     documents: Callable[[J, Counter[str]], Iterator[Document]],
     forms: PartForms,
     directory: Path,
