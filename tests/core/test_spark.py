@@ -147,7 +147,7 @@ def test_executors_load_what_they_build_into_opensearch(
 
 
 # Jobs that are at work when something is killed: the first, two in each wave of eight, a shard.
-MOMENTS = ("_write-0", "_write-3", "_write-9", "_write-14", "_build-0")
+MOMENTS = ("_write-0", "_write-3", "_write-9", "_write-14", "_build_shard-0")
 
 
 def held_at(place: Path, moment: str, build: Build) -> int:
