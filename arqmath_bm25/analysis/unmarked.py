@@ -92,10 +92,14 @@ _AFTER_LETTER: Final = re.compile(rf"[_),'/:|\\]|\.?$|\s(?:{'|'.join(_WORDS['aft
 _BRACE: Final = re.compile(r"\\.|[{}]", re.DOTALL)
 _LONGEST: Final = 999  # characters of an argument in braces
 _ARGUMENT: Final = re.compile(
-    r"(?P<name>sqrt|norm|abs|[\^_])\((?P<inner>(?:[^()]|\([^()]{0,99}\)){0,99})\)"
+    r"(?P<name>sqrt|(?<![A-Za-z\\])(?:norm|abs)|[\^_])"
+    r"\((?P<inner>(?:[^()]|\([^()]{0,99}\)){0,99})\)"
 )
 _MANY_DIGITS: Final = re.compile(r"(?<=[\^_])[0-9]{2,99}")
-_IMAGE_OR_TRACE: Final = re.compile(r"(?<![\w\\^])(?:im|tr)(?=\s[A-Z]|\s?[=+<>]|$)")
+# Before a capital or after another operator; elsewhere they are products of letters.
+_IMAGE_OR_TRACE: Final = re.compile(
+    r"(?<![\w\\^])(?:im|tr)(?=\s[A-Z])|(?<=(?:dim|ker|det|deg) )(?:im|tr)(?![A-Za-z])"
+)
 _TYPED: Final = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{2,9}(?![A-Za-z])|<=>|[-=]>|!=|\*\*")
 
 
@@ -167,7 +171,7 @@ def with_formulas(*contents: Content) -> list[Content]:
     for content in contents:
         text = "".join(map(str, content.pieces))
         texts.append(text)
-        if may_hold_formula(text) and formulas_in(text):
+        if not has_formula and may_hold_formula(text) and formulas_in(text):
             has_formula = True
 
     marked = []
@@ -214,7 +218,8 @@ def as_latex(typed: str) -> str:
 def _enclosed(part: re.Match[str]) -> str:
     """Return an argument in the braces or bars that stand for the brackets after its name."""
     begin, end = _TABLE["enclosing"][part["name"]]
-    return f"{begin}{part['inner']}{end}"
+    inner = _ARGUMENT.sub(_enclosed, part["inner"])
+    return f"{begin}{inner}{end}"
 
 
 def _latex_of_name(name: re.Match[str]) -> str:
