@@ -12,8 +12,6 @@ Faulty input raises InputError, with the messages of the command line.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +27,7 @@ from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.analysis.settings import AnalysisSettings, FormulaAnalysisSettings
 from arqmath_bm25.collection.collection import INDEXES
 from arqmath_bm25.collection.collection import Collection as Files
-from arqmath_bm25.collection.own_documents import write_corpus
+from arqmath_bm25.collection.own_documents import corpus_digest, write_corpus
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.guesses import no_attribute, showing_its_arguments
 from arqmath_bm25.core.labs import MAX_DEPTH, TASKS
@@ -159,7 +157,7 @@ class Collection(_ValueObject, Files):
         rows = rows_of(texts_as_rows(documents, "id", "text"), "documents")
         if name is None:
             rows = list(rows)
-            name = f"documents-{_digest_of(rows)[:8]}"
+            name = f"documents-{corpus_digest(rows)[:8]}"
         elif not _NAME.fullmatch(name):
             raise InputError(f"name {name!r}: expected letters, digits and . _ - between them")
 
@@ -669,14 +667,6 @@ class Index(_ValueObject):
         """Return title and text of a hit."""
         found = self._opened.task.found(hit, self.collection)
         return {"title": found.plain_title, "text": found.full_text}
-
-
-def _digest_of(rows: Iterable[dict[str, Any]]) -> str:
-    """Return the SHA-256 of rows."""
-    digest = hashlib.sha256()
-    for row in rows:
-        digest.update(json.dumps(row, default=str).encode())
-    return digest.hexdigest()
 
 
 def _count(name: str, number: object) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, Union, get_args, overload
 
 from arqmath_bm25.core.errors import InputError, ScoreWarning
 from arqmath_bm25.core.guesses import showing_its_arguments
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 else:
     pd = LazyModule("pandas")  # takes half a second to load
 
-Table: TypeAlias = "pd.DataFrame | Mapping[str, Mapping[str, float]] | Iterable[Any]"
+# A union by its class, since pandas is not loaded yet: users may write `Table | None`.
+Table: TypeAlias = Union["pd.DataFrame", Mapping[str, Mapping[str, float]], Iterable[Any]]
 
 # Columns of PyTerrier → their names in ir_measures, ir_datasets and ranx.
 _OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {

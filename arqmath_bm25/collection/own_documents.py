@@ -15,6 +15,7 @@ A directory holds the documents in `corpus.jsonl`, the queries in `queries.jsonl
 in `qrels/test.tsv` or `qrels/test.jsonl`.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -282,10 +283,23 @@ def write_corpus(
     Raises InputError as `read_documents` does, with `source` as the name of the file. Nothing is
     written then.
     """
-    lines = (json.dumps(row, default=str).encode() for row in rows)
-    documents = (document for document, _ in _documents(source.with_suffix(""), lines))
-    _write(directory / CORPUS, (_ENCODE(document._asdict()) for document in documents))
+    _write(directory / CORPUS, _corpus_lines(rows, source))
     return directory
+
+
+def corpus_digest(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return the SHA-256 of the lines that `write_corpus` writes for documents."""
+    digest = hashlib.sha256()
+    for line in _corpus_lines(rows, Path("documents")):
+        digest.update(line.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def _corpus_lines(rows: Iterable[Mapping[str, Any]], source: Path) -> Iterator[str]:
+    """Yield documents as the lines of a corpus."""
+    lines = (json.dumps(row, default=str).encode() for row in rows)
+    for document, _ in _documents(source.with_suffix(""), lines):
+        yield _ENCODE(document._asdict())
 
 
 def write_queries(statements: Iterable[Statement], directory: Path) -> None:

@@ -62,6 +62,8 @@ def test_an_open_index_keeps_its_documents_when_others_are_stored(tmp_path: Path
         assert index.search("prime")["text"].tolist() == [text]
     again = arq.Collection.of(["prime numbers"], indexes=tmp_path)
     assert again == first.collection
+    of_other_columns = [{"id": "1", "text": "prime numbers", "vector": object()}]
+    assert arq.Collection.of(of_other_columns, indexes=tmp_path) == first.collection
 
 
 @pytest.mark.parametrize(
