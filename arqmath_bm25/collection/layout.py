@@ -162,7 +162,7 @@ def _unknown(data: Path) -> InputError:
     if data.is_file() and data.suffix.lower() in (".7z", ".zip", ".gz", ".bz2", ".xz"):
         return InputError(f"DATA={data}: an archive; unpack it and give the unpacked data")
 
-    if data.suffix.lower() == ".pdf":
+    if data.is_file() and data.suffix.lower() == ".pdf":
         return InputError(f"DATA={data}: PDF is not read; give its LaTeX, HTML or text")
 
     what = "no such file or directory"

@@ -150,7 +150,7 @@ class FlatSearcher(Searcher):
             field = self._fields[name]
             rows = docs
             if field.shared:
-                rows = np.where(docs < 0, -1, self._groups[docs])
+                rows = np.where(docs < 0, -1, self._groups[docs].astype(np.int64))
 
             weighted = self._weighted(field, query[name])
             for term, weight, begin, end in zip(*weighted, strict=True):

@@ -478,7 +478,7 @@ def detect_task(path: Path) -> labs.RunTask:
     if len(columns) == 6 and columns[1] in ("Q0", "q0", "0"):
         return "docs"
 
-    if len(columns) != 6:
+    if len(columns) not in (5, 6):
         raise InputError(
             f"{path}: row 1: expected the 6 columns of a run (topic, Q0, document, rank, score, "
             f"run id), found {len(columns)}; for a run of a lab say its task with --task"

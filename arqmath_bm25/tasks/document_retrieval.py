@@ -1,7 +1,7 @@
 """Retrieval of the user's own documents: JSON lines, TSV, BEIR, ir_datasets, folders of files.
 
 Documents are ranked like the answers of Task 1, by the fields of text, title and tags. They have no
-threads, so there is no second stage.
+threads, so there is no reranker.
 """
 
 from __future__ import annotations

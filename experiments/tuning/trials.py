@@ -219,7 +219,7 @@ class AnswerTrials(RankedFields):
         }
 
     def again(self, topic: Topic, hits: list[Hit], settings: Any) -> list[Hit]:
-        """Apply the re-ranker."""
+        """Apply the reranker."""
         rerank = settings.rerank.get(self.variant)
         if rerank is None:
             return hits
