@@ -88,8 +88,8 @@ def index(
     """Build the index of a task, unless it is up to date.
 
     An index is there when it is complete: an interrupted build resumes when you rerun the command.
-    Indexes of other settings or files stay; `--prune` removes them. For several engines
-    (--engine lucene --engine flat) the data are read and analysed once.
+    Indexes of other settings or files stay (of a folder of files: the latest); `--prune` removes
+    them. For several engines (--engine lucene --engine flat) the data are read and analysed once.
 
     Example: arqmath-bm25 index task1 --data /data/ARQMath
     """
