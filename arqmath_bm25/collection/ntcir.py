@@ -1,10 +1,11 @@
 r"""NTCIR-12, formula browsing in Wikipedia: pages, topics and judgments as a corpus of formulas.
 
 DATA holds a file of topics (`*.xml` with elements `topic`, `num` and `math`), pages with MathML
-(`*.html`, `*.xhtml`) in any folders and, to evaluate, a file of judgments with `qrels` in its name,
-in the form of trec_eval. Every formula of a page is a document, with the id PAGE:NUMBER, counted
-from 0, or its own id of this form. The grades of two assessors are summed to 0 to 4: from 1 a
-formula is partially relevant, from 3 fully, so bpref is `Bpref(rel=1)` and `Bpref(rel=3)`.
+(`*.html`, `*.xhtml`) in any folders and, to evaluate, a file of judgments in the form of trec_eval
+with `qrels` or `judge` in its name. Every formula of a page is a document, with the id PAGE:NUMBER,
+counted from 0, or its own id of this form. The grades of two assessors are summed to 0 to 4, also
+written 0.0 to 4.0: from 1 a formula is partially relevant, from 3 fully, so bpref is `Bpref(rel=1)`
+and `Bpref(rel=3)`.
 
 A wildcard (`qvar`) means any sub-expression. It becomes an empty group, which matches nothing by
 itself; the terms of the rest of the formula are searched for.
@@ -38,13 +39,18 @@ _TOPIC: Final = re.compile(
     rf"<{_PREFIX}topic\b[^<>]*+>((?:(?!<{_PREFIX}topic\b).)*?)</{_PREFIX}topic\s*+>", re.DOTALL
 )
 _NUMBER: Final = re.compile(rf"<{_PREFIX}num\b[^<>]*+>([^<>]*+)<")
-_OWN_ID: Final = re.compile(r"<[^<>]*?\bid=[\"']([^\"'<>\s]{1,200}:[0-9]{1,9})[\"']")
+_OWN_ID: Final = re.compile(r"<[^<>]*?\bid=([\"'])((?:(?!\1)[^<>\s]){1,200}:[0-9]{1,9})\1")
 _WILDCARD_ELEMENT: Final = re.compile(
     rf"<{_PREFIX}qvar\b[^<>]*+>(?:(?<=/>)|[^<>]*+</{_PREFIX}qvar\s*+>)"
 )
 _WILDCARD: Final = re.compile(r"\\qvar(?:@construct)?\s*\{[^{}]{0,20}\}")
+# LaTeXML breaks long lines by `%`; a command that ends there must not run into a letter.
+_COMMAND_AT_END: Final = re.compile(r"(\\[A-Za-z]++)%\n")
+_LINE_END: Final = re.compile(r"(?<!\\)((?:\\\\)*+)%\n")
 _FILLER: Final = "\ue000"  # It replaces a wildcard until the LaTeX is written.
 _ID_BREAK: Final = re.compile(r"[\s\x00-\x1f\x7f]+")
+_JUDGED: Final = re.compile("qrels|judge")
+_GRADE: Final = re.compile(r"([0-9]{1,9})(?:\.0)?")
 
 
 def is_ntcir(data: Path) -> bool:
@@ -103,7 +109,7 @@ def _pages(data: Path) -> list[Path]:
 
 
 def _judgment_files(data: Path) -> list[Path]:
-    paths = [path for path in data.glob("*qrels*") if path.is_file()]
+    paths = [path for path in data.iterdir() if path.is_file() and _JUDGED.search(path.name)]
     return sorted(paths)
 
 
@@ -129,7 +135,7 @@ def _formulas(data: Path) -> Iterator[dict[str, Any]]:
             name = f"{page}:{number}"
             own_id = _OWN_ID.match(element)
             if own_id is not None:
-                name = unescape(own_id[1])
+                name = unescape(own_id[2])
 
             doc_id = _ID_BREAK.sub(lambda found: quote(found[0]), name)
             latex = formula_latex(element)
@@ -146,9 +152,14 @@ def _formulas(data: Path) -> Iterator[dict[str, Any]]:
 def formula_latex(element: str) -> str:
     """Return the LaTeX of a `<math>` element, with an empty group for each wildcard."""
     filled = _WILDCARD_ELEMENT.sub(f"<mi>{_FILLER}</mi>", element)
-    latex = _WILDCARD.sub("{}", element_latex(filled))
+    latex = _COMMAND_AT_END.sub(r"\1 ", element_latex(filled))
+    latex = _LINE_END.sub(r"\1", latex)
+    latex = _WILDCARD.sub("{}", latex)
     latex = latex.replace(_FILLER, "{}").replace("$", "")
-    return " ".join(latex.split())
+    latex = " ".join(latex.split())
+    if latex.endswith("\\"):
+        latex += " "  # A blank that LaTeX keeps would else escape the dollar behind it.
+    return latex
 
 
 def _queries(path: Path) -> list[dict[str, Any]]:
@@ -177,10 +188,11 @@ def _judgments(data: Path) -> list[str]:
             columns = line.split()
             if not columns:
                 continue
-            if len(columns) != 4 or not columns[3].isdecimal():
+            grade = _GRADE.fullmatch(columns[-1])
+            if len(columns) != 4 or grade is None:
                 raise InputError(
                     f"{path}: line {number}: expected topic, a column that is not read, formula "
                     "and the sum of two grades"
                 )
-            judgments.append(f"{columns[0]}\t{columns[2]}\t{columns[3]}")
+            judgments.append(f"{columns[0]}\t{columns[2]}\t{grade[1]}")
     return judgments

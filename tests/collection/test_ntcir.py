@@ -38,6 +38,32 @@ NTCIR12-MathWiki-1 xxx Series:1 1
 NTCIR12-MathWiki-1 xxx Series:0 0
 NTCIR12-MathWiki-2 xxx Series:0 3
 """
+# As the organisers wrote them: names without a prefix, LaTeX in an annotation alone, with `%` where
+# a long line is broken, wildcards by numbers, and grades with a point.
+PUBLISHED_TOPICS = r"""<?xml version="1.0" encoding="UTF-8"?>
+<topics xmlns="http://www.w3.org/1998/Math/MathML">
+  <topic>
+    <num>NTCIR12-MathWiki-7</num>
+    <query>
+      <formula id="f.0">
+        <math>
+          <semantics>
+            <mrow><qvar>*1*</qvar><mo>=</mo><mi>w</mi></mrow>
+            <annotation-xml encoding="MathML-Content">
+              <apply><eq/><qvar>*1*</qvar><ci>w</ci></apply>
+            </annotation-xml>
+            <annotation encoding="application/x-tex">\qvar{*1*}&amp;=\begin{cases}w\leq%
+\qvar{*2*}\end{cases}\ </annotation>
+          </semantics>
+        </math>
+      </formula>
+    </query>
+  </topic>
+</topics>
+"""
+PUBLISHED_QRELS = """NTCIR12-MathWiki-7 xxx Catalan's_constant:16 4.0
+NTCIR12-MathWiki-7 xxx Portal:Algebra::Selected_article::4:0 0.0
+"""
 
 
 @pytest.fixture
@@ -74,6 +100,34 @@ def test_every_formula_of_a_page_is_a_document(ntcir: Path, tmp_path: Path) -> N
 )
 def test_a_wildcard_asks_for_nothing_where_it_stands(element: str, latex: str) -> None:
     assert formula_latex(element).replace(" ", "") == latex
+
+
+def test_files_as_the_organisers_wrote_them(tmp_path: Path) -> None:
+    """Judgments have also been given out as `judge.dat`."""
+    folder = tmp_path / "wiki"
+    folder.mkdir()
+    (folder / "NTCIR12-MathWikiFormula-queries-participants.xml").write_text(PUBLISHED_TOPICS)
+    (folder / "judge.dat").write_text(PUBLISHED_QRELS)
+    first = math(r"w\leq 1\ ", 'id="Catalan\'s_constant:16"')
+    second = math("w", 'id="Catalan\'s_constant:17"')
+    (folder / "Catalan's_constant.html").write_text(f"{first} and {second}")
+    (folder / "Portal:Algebra::Selected_article::4.html").write_text(math("x+y"))
+
+    directory = written_formulas(folder, tmp_path / "i")
+    found = {row.doc_id: row.text for row, _ in read_documents(directory / "corpus.jsonl")}
+    assert found == {
+        "Catalan's_constant:16": r"$w\leq 1\ $",
+        "Catalan's_constant:17": "$w$",
+        "Portal:Algebra::Selected_article::4:0": "$x+y$",
+    }
+    (query,) = (row for row, _ in read_documents(directory / "queries.jsonl"))
+    assert query.doc_id == "NTCIR12-MathWiki-7"
+    assert query.text == r"${}&=\begin{cases}w\leq {}\end{cases}\ $"
+    qrels = (directory / "qrels/test.tsv").read_text().splitlines()
+    assert qrels[1:] == [
+        "NTCIR12-MathWiki-7\tCatalan's_constant:16\t4",
+        "NTCIR12-MathWiki-7\tPortal:Algebra::Selected_article::4:0\t0",
+    ]
 
 
 def test_topics_are_ranked_and_scored_partially_and_fully(ntcir: Path, tmp_path: Path) -> None:
