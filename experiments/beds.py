@@ -1,15 +1,20 @@
 """The command `beds`: own documents of several collections, scored and compared on one page.
 
-A bed is a directory as BEIR has it. Beside the variants of `docs` stands bm25s, where it is
-installed, with English stop words and Snowball's stemmer on the raw text, as MTEB has it.
+A bed is a directory as BEIR has it. Beside the variants of `docs` stand peers on the raw text, if
+they are installed: bm25s with English stop words and Snowball's stemmer, as MTEB has it, and
+PyTerrier's BM25.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -22,6 +27,7 @@ from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import complete
 from arqmath_bm25.engines.engine import Engine
+from arqmath_bm25.engines.lucene.jvm import java_home
 from arqmath_bm25.evaluation.comparing import SIGNIFICANT, Comparison, compare
 from arqmath_bm25.evaluation.measures import named_measures
 from arqmath_bm25.evaluation.qrels import Qrels, read_qrels
@@ -29,13 +35,14 @@ from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent, of_config
 from arqmath_bm25.tasks.open_index import Index
+from experiments.judged_references import write_references
 
 if TYPE_CHECKING:
     Rankings = dict[str, dict[str, float]]  # query → document → score
     Values = dict[str, dict[str, float]]  # measure → query → value
 
 MEASURES: Final = ("nDCG@10", "R@100")
-PEER: Final = "bm25s"
+_NOT_WORDS: Final = re.compile("[^A-Za-z0-9]+")  # to Terrier other characters are operators
 
 
 @command
@@ -46,6 +53,14 @@ def beds(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="MD", help="The page.")] = Path(
         "beds.md"
     ),
+    references: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR",
+            help="A bed whose judgments are references of the queries, as the premises of proofs "
+            "are; the variant cited learns from those of the other queries. May be repeated.",
+        ),
+    ] = None,
 ) -> None:
     """Score the variants of docs on collections in the form of BEIR; write one page of them all.
 
@@ -54,27 +69,40 @@ def beds(
 
     Example: python -m experiments beds data/proofnet data/stackmathqa -o beds.md
     """
-    tables = [bed_table(directory) for directory in directories]
+    learning = {directory.resolve() for directory in references or ()}
+    tables = []
+    for directory in directories:
+        train = None
+        if directory.resolve() in learning:
+            train = output.with_name(f"{directory.resolve().name}-references.jsonl")
+        tables.append(bed_table(directory, train))
     with complete(output) as file:
         file.write("# Own documents: one default on every bed\n\n")
         file.write("\n".join(tables))
     options.out.print(f"{output}: {len(tables)} beds")
 
 
-def bed_table(directory: Path) -> str:
-    """Return the section of a bed: its runs with their scores, tests and commands."""
-    collection = Collection(directory)
+def bed_table(directory: Path, train: Path | None = None) -> str:
+    """Return the section of a bed: its runs with their scores, tests and commands.
+
+    `train` is where to write the judgments as references, if `cited` learns from them.
+    """
     paths = [directory / name for name in QRELS]
     judged = [path for path in paths if path.is_file()]
     if not judged:
         raise InputError(f"{paths[0]}: no such file; expected the judgments of the bed")
     qrels = read_qrels(judged[0])
 
-    runs = ranked(collection, qrels)
-    if find_spec(PEER):
-        runs[PEER] = ranked_by_bm25s(directory, qrels)
+    if train is not None:
+        write_references(directory / QUERIES, qrels, train)
+    runs = ranked(Collection(directory, train=train), qrels)
+    texts = read_texts(directory, qrels)
+    if find_spec("bm25s"):
+        runs["bm25s"] = ranked_by_bm25s(texts)
+    if find_spec("pyterrier"):
+        runs["PyTerrier BM25"] = ranked_by_terrier(texts)
     values = {name: scored(rankings, qrels) for name, rankings in runs.items()}
-    return "\n".join(_lines(directory, qrels, values))
+    return "\n".join(_lines(directory, train, qrels, values))
 
 
 def ranked(collection: Collection, qrels: Qrels) -> dict[str, Rankings]:
@@ -98,41 +126,86 @@ def ranked(collection: Collection, qrels: Qrels) -> dict[str, Rankings]:
     return runs
 
 
-def ranked_by_bm25s(directory: Path, qrels: Qrels) -> Rankings:
-    """Rank the judged queries of a bed by bm25s on raw text."""
-    import bm25s
-    import Stemmer
+@dataclass(frozen=True)
+class BedTexts:
+    """What peers read of a bed: title and text of each document and of each judged query."""
 
+    documents: dict[str, str]
+    queries: dict[str, str]
+    excluded: dict[str, tuple[str, ...]]  # query → documents that its ranking leaves out
+
+    @property
+    def depth(self) -> int:
+        """How many documents to ask for, so that enough remain when some are left out."""
+        most = max((len(documents) for documents in self.excluded.values()), default=0)
+        return min(MAX_DEPTH + most, len(self.documents))
+
+    def ranking(self, query: str, found: Iterable[tuple[str, float]]) -> dict[str, float]:
+        """Return what was found for a query, without what it excludes and what scores nothing."""
+        excluded = self.excluded[query]
+        return {doc: score for doc, score in found if score > 0 and doc not in excluded}
+
+
+def read_texts(directory: Path, qrels: Qrels) -> BedTexts:
+    """Read the texts of a bed."""
     corpus = corpus_in(directory)
     if corpus is None:
         raise InputError(f"{directory}: there are no documents")
-    documents = [document for document, _ in read_documents(corpus)]
-    queries = [query for query, _ in read_documents(directory / QUERIES) if query.doc_id in qrels]
+    documents = {}
+    for document, _ in read_documents(corpus):
+        documents[document.doc_id] = f"{document.title} {document.text}".strip()
+
+    queries = {}
+    excluded = {}
+    for query, _ in read_documents(directory / QUERIES):
+        if query.doc_id in qrels:
+            queries[query.doc_id] = f"{query.title} {query.text}".strip()
+            excluded[query.doc_id] = query.excluded
+    return BedTexts(documents, queries, excluded)
+
+
+def ranked_by_bm25s(texts: BedTexts) -> Rankings:
+    """Rank by bm25s, with English stop words and Snowball's stemmer."""
+    import bm25s
+    import Stemmer
 
     stemmer = Stemmer.Stemmer("english")
-    texts = [f"{document.title} {document.text}".strip() for document in documents]
-    asked = [f"{query.title} {query.text}".strip() for query in queries]
-    retriever = bm25s.BM25()
-    retriever.index(
-        bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False),
-        show_progress=False,
-    )
-    excluded = max((len(query.excluded) for query in queries), default=0)
-    rows, scores = retriever.retrieve(
-        bm25s.tokenize(asked, stopwords="en", stemmer=stemmer, show_progress=False),
-        k=min(MAX_DEPTH + excluded, len(documents)),
-        show_progress=False,
-    )
 
+    def tokens(of: Iterable[str]) -> Any:
+        return bm25s.tokenize(list(of), stopwords="en", stemmer=stemmer, show_progress=False)
+
+    retriever = bm25s.BM25()
+    retriever.index(tokens(texts.documents.values()), show_progress=False)
+    found, scores = retriever.retrieve(
+        tokens(texts.queries.values()), k=texts.depth, show_progress=False
+    )
+    ids = list(texts.documents)
     rankings = {}
-    for query, of_query, scored_so in zip(queries, rows.tolist(), scores.tolist(), strict=True):
-        named = {
-            documents[row].doc_id: value for row, value in zip(of_query, scored_so, strict=True)
-        }
-        rankings[query.doc_id] = {
-            doc: value for doc, value in named.items() if value > 0 and doc not in query.excluded
-        }
+    for query, rows, of_query in zip(texts.queries, found.tolist(), scores.tolist(), strict=True):
+        named = [ids[row] for row in rows]
+        rankings[query] = texts.ranking(query, zip(named, of_query, strict=True))
     return rankings
+
+
+def ranked_by_terrier(texts: BedTexts) -> Rankings:
+    """Rank by PyTerrier's BM25, with its own stop words and stemmer (Porter's)."""
+    os.environ.setdefault("JAVA_HOME", str(java_home()))
+    import pandas as pd
+    import pyterrier
+
+    ids = list(texts.documents)
+    # Row numbers are the documents' names, for Terrier cuts names at 20 characters.
+    numbered = ({"docno": str(row), "text": texts.documents[ids[row]]} for row in range(len(ids)))
+    asked = [(query, _NOT_WORDS.sub(" ", text)) for query, text in texts.queries.items()]
+    with tempfile.TemporaryDirectory() as place:
+        index = pyterrier.IterDictIndexer(place).index(numbered)
+        model = pyterrier.terrier.Retriever(index, wmodel="BM25", num_results=texts.depth)
+        found = model.transform(pd.DataFrame(asked, columns=["qid", "query"]))
+
+    by_query: dict[str, list[tuple[str, float]]] = {query: [] for query in texts.queries}
+    for query, row, value in zip(found["qid"], found["docno"], found["score"], strict=True):
+        by_query[query].append((ids[int(row)], value))
+    return {query: texts.ranking(query, pairs) for query, pairs in by_query.items()}
 
 
 def scored(rankings: Rankings, qrels: Qrels) -> Values:
@@ -145,7 +218,9 @@ def scored(rankings: Rankings, qrels: Qrels) -> Values:
     return values
 
 
-def _lines(directory: Path, qrels: Qrels, values: Mapping[str, Values]) -> list[str]:
+def _lines(
+    directory: Path, train: Path | None, qrels: Qrels, values: Mapping[str, Values]
+) -> list[str]:
     first = next(iter(values.values()))
     key = next(iter(first))
     comparisons: list[Comparison] = []
@@ -160,7 +235,10 @@ def _lines(directory: Path, qrels: Qrels, values: Mapping[str, Values]) -> list[
         means = [sum(of_query.values()) / len(of_query) for of_query in of_run.values()]
         cells = [f"{mean:.4f}" for mean in means]
         lines.append(f"| `{name}` | {' | '.join(cells)} | {_test(by_run.get(name))} |")
-    lines += ["", "```", f"arqmath-bm25 index docs --data {directory.name}"]
+    learning = ""
+    if train is not None:
+        learning = f" --train {train.name}"
+    lines += ["", "```", f"arqmath-bm25 index docs --data {directory.name}{learning}"]
     lines += [f"arqmath-bm25 run docs --data {directory.name}", "```", ""]
     return lines
 

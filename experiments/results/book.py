@@ -31,6 +31,7 @@ class Row(Settings):
     variant: str = ""
     config: str = ""  # the configuration, a file below configs/; by default that of the task
     change: dict[str, Any] = Field({})  # of it: a.b → the value of the key b of a
+    learns: bool = False  # from the judgments of the other queries, as what these refer to
     scores: dict[str, tuple[float | None, ...]] = Field(
         {}
     )  # set → values in the order of the measures

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 
 from arqmath_bm25.api import Collection
+from arqmath_bm25.collection.own_documents import QUERIES
 from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RELEVANT
@@ -31,6 +32,7 @@ from arqmath_bm25.core.writing import contents, sources
 from arqmath_bm25.evaluation.qrels import read_qrels, relevance_threshold, write_qrels
 from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import configured, task_class
+from experiments.judged_references import write_references
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,9 +110,14 @@ class Maker:
         row, sets = table.rows[key], self.sets[name]
         config = self._configuration(f"{name}-{key}.yaml", table.task, row)
         task = configured(table.task, self._place / config[-1] if config else None)
-        there = [*self._data, "--indexes", self._folder(task)]
+        folder = self._folder(task)
+        learning = []
+        if row.learns:
+            learning = ["--train", self._references(table)]
+            folder += "-learning"
+        there = [*self._data, "--indexes", folder]
         # By flat postings: the scores are Lucene's, for half of the time and without Java.
-        index = ["index", table.task, *there, *config, "--engine", "flat"]
+        index = ["index", table.task, *there, *config, *learning, "--engine", "flat"]
         built = (there[-1], table.task)
         if built not in self._built:
             self._built[built] = self._run(index)[1]
@@ -185,6 +192,15 @@ class Maker:
         qrels = read_qrels(self._collection.layout.data / file)
         path.parent.mkdir(exist_ok=True)
         write_qrels(path, with_relevant(qrels, relevance_threshold(rules, qrels)))
+        return f"judgments/{path.name}"
+
+    def _references(self, table: Table) -> str:
+        """Write the judgments as references of the queries; return their place."""
+        data = self._collection.layout.data
+        (file,) = filter(None, table.sets.values())
+        path = self._place / "judgments" / "references.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        write_references(data / QUERIES, read_qrels(data / file), path)
         return f"judgments/{path.name}"
 
     def _run(self, words: list[str]) -> tuple[str, float]:

@@ -143,6 +143,29 @@ def test_documents_of_ones_own_are_indexed_run_and_scored(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
+def test_a_row_may_learn_from_the_judgments_of_other_queries(tmp_path: Path) -> None:
+    """No query shares a word with the premise that it needs."""
+    data = tmp_path / "mine"
+    (data / "qrels").mkdir(parents=True)
+    (data / "corpus.jsonl").write_text(
+        '{"id": "a", "text": "conjugate exponents"}\n{"id": "b", "text": "maximal chains"}\n'
+    )
+    (data / "queries.jsonl").write_text(
+        '{"id": "q", "text": "series in a normed space"}\n'
+        '{"id": "r", "text": "bounded series in a space"}\n'
+    )
+    (data / "qrels" / "test.tsv").write_text("q 0 a 1\nr 0 a 1\n")
+    table = {"title": "T", "task": "docs", "sets": {"queries": "qrels/test.tsv"}}
+    row = {"name": "a", "variant": "cited", "learns": True, "scores": {"queries": [1]}}
+    rows = {"cited": row}
+    book = {"collection": "a", "tables": {"t": table | {"measures": {"AP": "AP"}, "rows": rows}}}
+    (tmp_path / "out").mkdir()
+    made = Maker(Book.model_validate(book), data, tmp_path / "out").make_all(lambda *_: None)
+    assert made["ok"]
+    assert "--train judgments/references.jsonl" in made["tables"]["t"]["cited"]["commands"][0]
+
+
+@pytest.mark.slow
 def test_commands_can_be_pasted_and_a_difference_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
