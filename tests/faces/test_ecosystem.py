@@ -138,7 +138,10 @@ def test_the_module_for_ir_datasets_reads_folders_in_the_form_of_beir(
     (folder / "qrels").mkdir(parents=True)
     rows = ({"_id": "a", "title": "Rings", "text": "one $x$"}, {"_id": "b", "text": "two"})
     (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    queries = ({"_id": "1", "text": "$x$?"}, {"_id": "2", "text": "of another split"})
+    queries = (
+        {"_id": "1", "text": "$x$?", "excluded_ids": ["b"]},
+        {"_id": "2", "text": "of another split"},
+    )
     (folder / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in queries))
     (folder / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n1\ta\t2\n")
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
@@ -150,7 +153,7 @@ def test_the_module_for_ir_datasets_reads_folders_in_the_form_of_beir(
         ("b", "two", ""),
     ]
     assert dataset.docs_store().get("a").default_text() == "Rings one $x$"
-    assert [tuple(query) for query in dataset.queries_iter()] == [("1", "$x$?")]
+    assert [tuple(query) for query in dataset.queries_iter()] == [("1", "$x$?", ("b",))]
     assert dataset.qrels_dict() == {"1": {"a": 2}}
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import ir_datasets
 from ir_datasets.datasets.base import Dataset, ExpectedFile
-from ir_datasets.formats import BaseQrels, BaseQueries, GenericQuery, JsonlDocs, TrecQrel
+from ir_datasets.formats import BaseQrels, BaseQueries, JsonlDocs, TrecQrel
 
 NAME = "beir-folder"
 
@@ -27,6 +27,18 @@ class BeirFolderDoc(NamedTuple):
     def default_text(self) -> str:
         """title and text"""
         return f"{self.title} {self.text}".strip()
+
+
+class BeirFolderQuery(NamedTuple):
+    """A query; a ranking leaves out the excluded documents, such as the query itself."""
+
+    query_id: str
+    text: str
+    excluded_ids: tuple[str, ...]
+
+    def default_text(self) -> str:
+        """text"""
+        return self.text
 
 
 class BeirFolderDocs(JsonlDocs):
@@ -71,13 +83,17 @@ class BeirFolderQueries(BaseQueries):
     def queries_path(self) -> Path:
         return self._path
 
-    def queries_iter(self) -> Iterator[GenericQuery]:
+    def queries_iter(self) -> Iterator[BeirFolderQuery]:
         judged = {qrel.query_id for qrel in self._qrels.qrels_iter()}
         with self._path.open(encoding="utf-8") as lines:
             for line in lines:
                 row = json.loads(line)
                 if str(row["_id"]) in judged:
-                    yield GenericQuery(str(row["_id"]), row["text"])
+                    excluded = tuple(map(str, row.get("excluded_ids") or ()))
+                    yield BeirFolderQuery(str(row["_id"]), row["text"], excluded)
+
+    def queries_cls(self) -> Any:
+        return BeirFolderQuery
 
 
 def register_folder(folder: Path) -> list[str]:
