@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from program import arqmath
 from thesis import write_thesis
+from threadpoolctl import threadpool_info
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError, NoIndexError
@@ -203,6 +204,31 @@ def test_many_statements_are_learnt_by_the_nearest(
     found = ranked(near, QUERY)
     assert found["holder"] == pytest.approx(ranked(whole, QUERY)["holder"], rel=0.05)
     assert found["holder"] > found["zorn"]
+
+
+def test_queries_that_are_ranked_one_by_one_have_the_same_scores(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of many documents, fewer queries are ranked at a time."""
+    topics = [QUERY, Topic("r", "Proper ideals"), Topic("s", "Zorn")]
+    together = list(index.rank(topics, "cited", 10, 1))
+    monkeypatch.setattr(ridge, "_SCORES", 1)
+    assert list(index.rank(topics, "cited", 10, 1)) == together
+
+
+def test_sums_depend_on_no_number_of_threads(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The libraries of linear algebra take one thread, however many there are."""
+    found: list[int] = []
+    whole_influence = ridge.whole_influence
+
+    def watched(*arguments: Any) -> Any:
+        pools = threadpool_info()
+        found.extend(pool["num_threads"] for pool in pools if pool["user_api"] == "blas")
+        return whole_influence(*arguments)
+
+    monkeypatch.setattr(ridge, "whole_influence", watched)
+    ranked(index, QUERY)
+    assert set(found) == {1}
 
 
 @pytest.mark.slow

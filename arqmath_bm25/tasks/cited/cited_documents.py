@@ -28,7 +28,7 @@ from arqmath_bm25.core.id_table import IdTable
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.progress import counted, status, tell
 from arqmath_bm25.core.records import Hit, Part, Topic
-from arqmath_bm25.tasks.cited.candidates import BLOCK, Candidates
+from arqmath_bm25.tasks.cited.candidates import Candidates
 from arqmath_bm25.tasks.cited.ridge import NEAR, References
 from arqmath_bm25.tasks.task import OpenIndex, Ranker
 
@@ -145,8 +145,9 @@ class CitedRanker(Ranker):
             return
 
         wanted = max(depth, MAX_DEPTH)
-        for start in range(0, len(topics), BLOCK):
-            block = topics[start : start + BLOCK]
+        size = self._references.block
+        for start in range(0, len(topics), size):
+            block = topics[start : start + size]
             found = list(self._by_fields.rank(block, variant, wanted, threads))
             gains = _total(self._gains(block, variant))
             for topic, hits, gain in zip(block, found, gains, strict=True):

@@ -37,7 +37,7 @@ from threadpoolctl import threadpool_limits
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.collection.references import Statement
-from arqmath_bm25.tasks.cited.candidates import Candidates
+from arqmath_bm25.tasks.cited.candidates import BLOCK, Candidates
 from arqmath_bm25.tasks.cited.text_kernel import TextVectors, gram, row_lengths
 from arqmath_bm25.tasks.settings import RidgeSettings
 
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 MOST_WHOLE: Final = 8_000  # statements of one regression: an inverse of 512 MB, 1 GB to compute it
 NEAR: Final = 512  # statements of a query's own regression; MAP of NLPS .359, .360 with all
 _PROFILES: Final = 1_024  # candidates whose profiles are computed at a time
+_SCORES: Final = 4_000_000  # of a block of queries; each part that is learnt takes 32 MB
 
 _FREQUENCIES, _INVERSE = "frequencies.npy", "inverse.npy"
 _ROWS, _REFERENCES, _IDS = "statements.npz", "references.npz", "ids.npz"
@@ -202,6 +203,12 @@ class References:
             inverse=inverse,
         )
 
+    @property
+    def block(self) -> int:
+        """How many queries to rank at a time."""
+        widest = max(len(self.statements), len(self.candidates.ids))
+        return max(1, min(BLOCK, _SCORES // widest))
+
     @cached_property
     def row(self) -> dict[str, int]:
         """The row of each statement by its id."""
@@ -256,10 +263,13 @@ class References:
         for query, rows in enumerate(hidden):
             similarity[query, list(rows)] = 0
 
-        if near or self.inverse is None:
-            influence = near_influence(similarity, self.rows, self.settings.penalty)
-        else:
-            influence = whole_influence(similarity, self.inverse, hidden)
+        # In one thread, so that sums depend on no number of threads. Small matrices are several
+        # times as cheap.
+        with threadpool_limits(1, "blas"):
+            if near or self.inverse is None:
+                influence = near_influence(similarity, self.rows, self.settings.penalty)
+            else:
+                influence = whole_influence(similarity, self.inverse, hidden)
         return Queries(vectors, similarity, influence)
 
     def parts(self, queries: Queries) -> dict[str, Matrix]:
