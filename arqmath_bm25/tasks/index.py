@@ -165,7 +165,7 @@ def _check_engines(engines: Iterable[Engine], task: IndexedTask[Any]) -> None:
         if engine.name == "lucene" and task.fields:
             prepare()
         if engine.name == "opensearch":
-            check_rights(engine.hosts)
+            check_rights(engine.hosts, engine.replicas)
 
 
 def _forms(

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
+import subprocess
 import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from chances import drawn
 from loading import load
-from opensearch_nodes import Nodes, started
+from opensearch_nodes import SCRIPT, Nodes, environment, started
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.engines.opensearch import cluster_index, connection
@@ -27,7 +31,6 @@ from arqmath_bm25.engines.opensearch.connection import connect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 slow = pytest.mark.slow
 
@@ -200,6 +203,48 @@ def test_what_others_changed_is_refused_and_the_advice_mends_it(
     load(hosts, index, documents, shards=2)
     assert OpenSearchSearcher(client, index).search({"contents": {"w1": 1.0}}, 40) == ranking
     remove_index(client, index.name)
+
+
+@slow
+@pytest.mark.parametrize("how", ["clone", "split"])
+def test_a_copy_under_the_name_of_an_index_is_refused_and_the_advice_mends_it(
+    client: Any, hosts: list[str], tmp_path: Path, how: str
+) -> None:
+    index, documents = described(f"copied-{how}", 40), written(tmp_path / "docs", 40)
+    load(hosts, index, documents, shards=2)
+    query = {"contents": {"w1": 1.0, "w3": 0.5}}
+    ranking = OpenSearchSearcher(client, index).search(query, 40)
+
+    client.indices.clone(index=index.name, target="copy")
+    client.cluster.health(index="copy", wait_for_status="yellow")
+    client.indices.delete(index=index.name)
+    more = {"settings": {"index.number_of_shards": 4}} if how == "split" else {}
+    getattr(client.indices, how)(index="copy", target=index.name, body=more)
+    client.cluster.health(index=index.name, wait_for_status="yellow")
+    client.indices.delete(index="copy")
+
+    with pytest.raises(InputError, match="somebody changed its documents in the cluster; remove"):
+        OpenSearchSearcher(client, index)
+    remove_index(client, index.name)
+    load(hosts, index, documents, shards=2)
+    assert OpenSearchSearcher(client, index).search(query, 40) == ranking
+    remove_index(client, index.name)
+
+
+@slow
+def test_a_node_that_ends_at_its_start_is_told_at_once(hosts: list[str]) -> None:
+    assert hosts  # a node can be started here
+    with TemporaryDirectory() as parent, socket.create_server(("127.0.0.1", 0)) as taken:
+        Path(parent).chmod(0o755)  # another user runs the node if this one is root
+        directory = Path(parent, "nodes")
+        port = str(taken.getsockname()[1])
+        done = subprocess.run(
+            [SCRIPT, "start", directory, "1", port],
+            env=environment(), capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert not directory.exists()
+    assert done.returncode == 1
+    assert f"one has ended (are its ports {port} and" in done.stderr
 
 
 @slow

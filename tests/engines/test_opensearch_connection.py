@@ -5,14 +5,16 @@ from __future__ import annotations
 import base64
 import json
 import shutil
+import socket
 import subprocess
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
 from cluster_proxy import Answer, Asked, Proxy, certificates, proxy, tls
 
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.engines.engine import chosen_engine
 from arqmath_bm25.engines.opensearch import connection
 from arqmath_bm25.engines.opensearch.connection import connect, patiently
@@ -194,6 +196,31 @@ def test_a_certificate_that_has_expired(
         connect([running.url])
 
 
+def test_a_container_that_is_starting_asks_for_patience(
+    keys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It closes connections at first; then the node answers, without its users yet."""
+    monkeypatch.setenv(f"{VARIABLE}CA", str(keys / "ca.pem"))
+    with socket.create_server(("127.0.0.1", 0)) as port:
+
+        def close_connections() -> None:
+            with suppress(OSError):
+                while True:
+                    port.accept()[0].close()
+
+        Thread(target=close_connections, daemon=True).start()
+        url = f"https://127.0.0.1:{port.getsockname()[1]}"
+        with pytest.raises(InterruptedWorkError, match="; if the cluster is just starting, wait"):
+            connect([url])
+
+    without_users = Answer(503, b"OpenSearch Security not initialized.", "text/plain")
+    with answering(lambda _: without_users, tls(keys)) as running:
+        with pytest.raises(InterruptedWorkError, match=r"\(503\); if the cluster is just starting"):
+            connect([running.url])
+        running.fault = lambda _: HELLO
+        connect([running.url]).close()
+
+
 def test_tls_is_neither_left_out_nor_spoken_where_there_is_none(keys: Path) -> None:
     with answering(lambda _: HELLO) as running:
         with pytest.raises(InputError, match="no TLS is spoken there"):
@@ -241,8 +268,16 @@ def test_another_server(answer: Answer, message: str) -> None:
 
 
 def refusing(status: int, kind: str, reason: str) -> Answer:
+    """Return an error whose cause is found at the root only, as of many shards."""
     cause = {"type": kind, "reason": reason}
-    error = {"error": {**cause, "root_cause": [cause]}, "status": status}
+    whole = {"type": "exception", "reason": "all shards failed"}
+    error = {"error": {**whole, "root_cause": [cause]}, "status": status}
+    return Answer(status, json.dumps(error).encode())
+
+
+def rootless(status: int, kind: str, reason: str) -> Answer:
+    """Return an error without a root, as where no shard could answer."""
+    error = {"error": {"type": kind, "reason": reason, "root_cause": []}, "status": status}
     return Answer(status, json.dumps(error).encode())
 
 
@@ -265,6 +300,14 @@ def refusing(status: int, kind: str, reason: str) -> Answer:
             refusing(400, "illegal_argument_exception", "Result window is too large"),
             "somebody lowered index.max_result_window; PUT NAME/_settings sets it to 2147483647 "
             "again",
+        ),
+        (
+            refusing(400, "too_many_nested_clauses", "maxClauseCount is set to 1024"),
+            "raise the limit of the cluster: curl -X PUT HOST/_cluster/settings",
+        ),
+        (
+            rootless(400, "search_phase_execution_exception", "all shards failed"),
+            "a shard may be on no node: `arqmath-bm25 cluster` tells",
         ),
         (refusing(403, "security_exception", "no permissions"), "this user lacks a right"),
         (Answer(413), "a proxy before the cluster must let larger requests pass"),

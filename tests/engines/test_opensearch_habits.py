@@ -148,6 +148,28 @@ def test_a_template_that_would_change_rankings_is_named_and_the_advice_helps(
     remove_index(client, index.name)
 
 
+def test_an_old_template_that_would_change_rankings_is_named_and_the_advice_helps(
+    client: Any, hosts: list[str], documents: Path, expected: list[list[Hit]]
+) -> None:
+    """What a template of the old form sets of a field is added to what we set."""
+    boosted = {"mappings": {"properties": {"contents": {"type": "text", "boost": 3.0}}}}
+    index = described("old-template")
+    client.indices.put_template(name="old", body={"index_patterns": ["arqmath-*"], **boosted})
+    try:
+        for _ in range(2):
+            with pytest.raises(InputError, match=r"a template of the cluster .* sets its fields; "):
+                check_rights(hosts)
+        ours = {"index_patterns": ["arqmath-*"], "priority": 1, "template": {}}
+        client.indices.put_index_template(name="ours", body=ours)
+        check_rights(hosts)
+        load(hosts, index, documents)
+        client.indices.delete_index_template(name="ours")
+    finally:
+        client.indices.delete_template(name="old")
+    assert rankings(client, index) == expected
+    remove_index(client, index.name)
+
+
 def test_the_default_limit_of_clauses_is_met_by_the_search_that_exceeds_it(
     client: Any, hosts: list[str], documents: Path, expected: list[list[Hit]]
 ) -> None:
@@ -194,6 +216,38 @@ def test_a_blocked_index_hides_no_other_from_the_list(
         client.indices.put_settings(index=name, body={"index.blocks.metadata": None})
     remove_index(client, blocked.name)
     client.indices.delete(index="arqmath-metablock")
+
+
+@pytest.mark.parametrize("block", ["read", "metadata", "read_only"])
+def test_a_block_is_named_and_lifting_it_helps(
+    client: Any, hosts: list[str], documents: Path, expected: list[list[Hit]], block: str
+) -> None:
+    index = described(f"block-{block}")
+    load(hosts, index, documents)
+    client.indices.put_settings(index=index.name, body={f"index.blocks.{block}": True})
+    with pytest.raises(InputError, match=r"blocked by: .*; somebody set this block; PUT NAME/_se"):
+        if block == "read_only":
+            assert rankings(client, index) == expected
+            remove_index(client, index.name)
+        else:
+            rankings(client, index)
+    client.indices.put_settings(index=index.name, body={f"index.blocks.{block}": None})
+    assert rankings(client, index) == expected
+    remove_index(client, index.name)
+
+
+def test_an_index_that_is_removed_under_a_search_is_named_and_the_advice_helps(
+    client: Any, hosts: list[str], documents: Path, expected: list[list[Hit]]
+) -> None:
+    index = described("removed")
+    load(hosts, index, documents)
+    searcher = OpenSearchSearcher(client, index)
+    remove_index(client, index.name)
+    with pytest.raises(InputError, match="removed it meanwhile; `index --engine opensearch` loads"):
+        searcher.search(QUERIES[0], 5)
+    load(hosts, index, documents)
+    assert rankings(client, index) == expected
+    remove_index(client, index.name)
 
 
 def test_a_load_is_not_sealed_while_a_shard_is_away(

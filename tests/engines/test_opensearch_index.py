@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import pwd
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from cluster_proxy import Answer, Asked
 from loading import load
-from stub_cluster import StubCluster, failed, stub_cluster
+from stub_cluster import StubCluster, answered, failed, stub_cluster
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.workers.local import Processes
@@ -26,7 +28,7 @@ from arqmath_bm25.engines.opensearch.cluster_index import (
 from arqmath_bm25.engines.opensearch.cluster_search import OpenSearchSearcher
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 pytest.importorskip("opensearchpy", reason="arqmath-bm25[opensearch] is not installed")
@@ -112,6 +114,49 @@ def test_a_load_creates_each_document_once_and_seals_the_index(
     assert stored.settings["index.blocks.write"] == "true"
 
 
+def test_a_load_is_made_visible_and_durable_before_it_is_sealed(
+    cluster: StubCluster, hosts: list[str], documents: Path
+) -> None:
+    load(hosts, INDEX, documents)
+    steps = []
+    for asked in cluster.proxy.asked:
+        action = asked.path.partition("?")[0].rpartition("/")[2]
+        if action in ("_bulk", "_refresh", "_flush", "_settings", "_mapping"):
+            steps.append(action)
+    assert steps == ["_bulk", "_bulk", "_refresh", "_flush", "_settings", "_mapping"]
+
+
+def test_a_load_tells_how_many_documents_it_has_loaded(
+    hosts: list[str], documents: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[object] = []
+
+    @contextmanager
+    def noting(what: str, total: float, unit: str) -> Iterator[Callable[[float], None]]:
+        told.append((what, total, unit))
+        yield told.append
+
+    monkeypatch.setattr(cluster_index, "progress", noting)
+    load(hosts, INDEX, documents)
+    assert told == [("Loading documents into the cluster", COUNT, "documents"), 20, 20]
+
+
+def test_an_account_without_a_name_loads(
+    hosts: list[str], client: Any, documents: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container that runs by the number of a user."""
+
+    def unknown(number: int) -> None:
+        raise KeyError(f"getpwuid(): uid not found: {number}")
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    check_rights(hosts)
+    load(hosts, INDEX, documents)
+    assert is_loaded(client, INDEX)
+
+
 def test_an_index_is_made_as_rankings_need_it_whatever_templates_say(
     cluster: StubCluster, hosts: list[str], documents: Path
 ) -> None:
@@ -186,7 +231,7 @@ def test_a_cluster_that_refuses_all_is_given_time_and_then_named(
     message = r"^OpenSearch: the queue is full \(429\); the same command goes on later$"
     with pytest.raises(InterruptedWorkError, match=message):
         load(hosts, INDEX, documents)
-    assert "the queue is full (429); trying again" in caplog.text
+    assert caplog.text.count("the queue is full (429); trying again") == 1
     assert len(cluster.proxy.bulks()) > 3
 
 
@@ -195,7 +240,7 @@ def test_requests_get_smaller_until_they_pass(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(cluster_index, "_REQUEST", 2000)
-    monkeypatch.setattr(cluster_index, "_SMALLEST", 300)
+    monkeypatch.setattr(cluster_index, "_SMALLEST", 250)
 
     def fault(asked: Asked) -> Answer | None:
         too_large = "/_bulk" in asked.path and len(asked.body) > limit
@@ -272,6 +317,8 @@ def test_rights_are_tried_by_an_index_that_does_not_stay(
     trials = [asked for asked in cluster.proxy.asked if "arqmath-rights-" in asked.path]
     assert [trials[0].method, trials[-1].method] == ["DELETE", "DELETE"]
     assert len([asked for asked in trials if "/_bulk" in asked.path]) == 1
+    (made,) = [json.loads(asked.body) for asked in trials if b"number_of_shards" in asked.body]
+    assert made["settings"]["number_of_shards"] == 1
 
     cluster.bulk_status = [403]
     with pytest.raises(InputError, match=r"403.*; this user lacks a right"):
@@ -286,6 +333,25 @@ def test_rights_are_tried_by_an_index_that_does_not_stay(
     cluster.proxy.fault = fault
     with pytest.raises(InputError, match=r"no permissions for \[indices:admin/delete\]"):
         check_rights(hosts)
+    assert cluster.indexes == {}
+
+
+@pytest.mark.parametrize("path", ["/_settings", "/_cluster/health"])
+def test_rights_to_make_replicas_are_tried_if_there_will_be_any(
+    cluster: StubCluster, hosts: list[str], path: str
+) -> None:
+    def fault(asked: Asked) -> Answer | None:
+        if asked.method == "GET" and path in asked.path:
+            return failed(403, "security_exception", "no permissions")
+        return cluster.answer(asked)
+
+    cluster.proxy.fault = fault
+    check_rights(hosts)
+    with pytest.raises(InputError, match=r"no permissions .*; this user lacks a right"):
+        check_rights(hosts, replicas=1)
+    assert cluster.indexes == {}
+    cluster.proxy.fault = cluster.answer
+    check_rights(hosts, replicas=1)
     assert cluster.indexes == {}
 
 
@@ -384,11 +450,38 @@ def test_indexes_are_listed_with_their_states(
         "cluster_block_exception); somebody set this block; PUT NAME/_settings lifts it",
     }
     assert (listed["complete"].documents, listed["complete"].size) == (40, 4000)
-    assert listed["closed"].documents == 40
+    assert (listed["closed"].documents, listed["closed"].size) == (40, 0)
+    assert (listed["blocked"].documents, listed["blocked"].size) == (0, 0)
     assert listed["red"].documents == len(stored["red"].shards[1])
 
     remove_index(client, indexes["closed"].name)
     assert indexes["closed"].name not in {index.name for index in stored_indexes(client)}
+    with pytest.raises(InputError, match=r"closed-.*: not an index of this program"):
+        remove_index(client, indexes["closed"].name)
+
+
+def test_an_index_that_is_removed_while_indexes_are_listed_is_not_listed(
+    cluster: StubCluster, hosts: list[str], client: Any, documents: Path
+) -> None:
+    load(hosts, INDEX, documents)
+
+    def fault(asked: Asked) -> Answer | None:
+        answer = cluster.answer(asked)
+        if "/_resolve" in asked.path:
+            del cluster.indexes[INDEX.name]
+        return answer
+
+    cluster.proxy.fault = fault
+    assert stored_indexes(client) == []
+
+
+def test_a_cluster_that_goes_away_while_indexes_are_listed_is_no_block_of_theirs(
+    cluster: StubCluster, hosts: list[str], client: Any, documents: Path
+) -> None:
+    load(hosts, INDEX, documents)
+    cluster.indexes[INDEX.name].problem = Answer(503)
+    with pytest.raises(InterruptedWorkError, match=r"503.*; the same command goes on later"):
+        stored_indexes(client)
 
 
 @pytest.mark.parametrize(("had", "wanted", "has"), [(0, 1, "1"), (2, 1, "2"), (0, 0, "0")])
@@ -398,10 +491,32 @@ def test_replicas_are_only_added(
 ) -> None:  # fmt: skip
     load(hosts, INDEX, documents, 2)
     cluster.indexes[INDEX.name].settings["number_of_replicas"] = str(had)
+    cluster.proxy.asked.clear()
     add_replicas(client, INDEX, wanted)
     assert cluster.indexes[INDEX.name].settings["number_of_replicas"] == has
+    changes = [asked for asked in cluster.proxy.asked if asked.method == "PUT"]
+    assert len(changes) == (had < wanted)
     missing = f"can be searched, but not all of its replicas are there: {2 * int(has)} copies"
     assert (missing in caplog.text) == bool(wanted)
+
+
+def test_copies_that_are_being_made_are_waited_for(
+    cluster: StubCluster, hosts: list[str], client: Any, documents: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    load(hosts, INDEX, documents, 1)
+    copying = [1, 1, 0]
+
+    def fault(asked: Asked) -> Answer | None:
+        if "/_cluster/health" not in asked.path:
+            return cluster.answer(asked)
+        left = copying.pop(0)
+        return answered({"initializing_shards": left, "unassigned_shards": 0}, 408 if left else 200)
+
+    cluster.proxy.fault = fault
+    add_replicas(client, INDEX, 1)
+    assert copying == []
+    assert caplog.text == ""
 
 
 # Searching
@@ -427,9 +542,34 @@ def test_hits_are_ordered_by_score_then_by_descending_id(
     asked = len(cluster.proxy.asked)
     assert searcher.search({"contents": {"w3": 0.0}}, 4) == []
     assert len(cluster.proxy.asked) == asked
-    many = {"contents": {f"w{n}": 1.0 for n in range(65)}}
-    assert len(searcher.search(many, 5)) == 5
-    assert json.loads(cluster.proxy.asked[-1].body)["track_total_hits"] is True
+    for clauses, all_scored in ((64, False), (65, True)):
+        many = {"contents": {f"w{n}": 1.0 for n in range(clauses)}}
+        assert len(searcher.search(many, 5)) == 5
+        assert json.loads(cluster.proxy.asked[-1].body)["track_total_hits"] is all_scored
+
+
+def test_a_searcher_closes_its_connections(
+    hosts: list[str], client: Any, documents: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(hosts, INDEX, documents)
+    searcher = OpenSearchSearcher(client, INDEX)
+    closed: list[bool] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(client, "close", lambda: closed.append(True))
+        searcher.close()
+    assert closed == [True]
+
+
+def test_a_search_of_an_index_that_was_removed_meanwhile_says_what_loads_it(
+    hosts: list[str], client: Any, documents: Path
+) -> None:
+    load(hosts, INDEX, documents)
+    searcher = OpenSearchSearcher(client, INDEX)
+    remove_index(client, INDEX.name)
+    with pytest.raises(InputError, match=r"removed it meanwhile; `index --engine opensearch` loa"):
+        searcher.search({"contents": {"w3": 1.0}}, 5)
+    load(hosts, INDEX, documents)
+    assert searcher.search({"contents": {"w3": 1.0}}, 5)
 
 
 def test_the_shares_of_terms_are_told_of_each_document(
@@ -456,7 +596,14 @@ def test_terms_of_all_shards_are_counted_by_one_request(
     assert searcher.document_counts(terms) == {"contents": {"w10": 3, "w9": 3}, "title": {"t0": 14}}
     asked = len(cluster.proxy.asked)
     assert searcher.document_counts({"contents": ["w10"]}) == {"contents": {"w10": 3}}
-    assert [request.path for request in cluster.proxy.asked[asked:]] == ["/_mtermvectors"]
+    (request,) = cluster.proxy.asked[asked:]
+    assert request.path == "/_mtermvectors"
+    # Statistics of terms are all that is asked of each shard.
+    for of_shard in json.loads(request.body)["docs"]:
+        wanted = {name for name, value in of_shard.items() if value is True}
+        unwanted = {name for name, value in of_shard.items() if value is False}
+        assert wanted == {"term_statistics"}
+        assert unwanted == {"field_statistics", "positions", "offsets", "payloads"}
     assert searcher.document_counts({"contents": [], "title": []}) == {"contents": {}, "title": {}}
     assert len(cluster.proxy.asked) == asked + 1
 

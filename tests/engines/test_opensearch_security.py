@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 USAGE = Path(__file__).parents[2] / "docs" / "USAGE.md"
+VARIABLE = "ARQMATH_OPENSEARCH_"
 PASSWORD = "Bauxit-73!xyzq"  # noqa: S105
 INDEX = ClusterIndex("secured", "content", 3, (), 1.2, 0.75)
 
@@ -122,15 +123,14 @@ def test_the_right_that_is_missing_is_named_and_nothing_is_left(
 ) -> None:
     whole = roles()["arqmath_load"]
     needed = [*whole["cluster_permissions"], *whole["index_permissions"][0]["allowed_actions"]]
-    of_replicas = ("cluster:monitor/health", "indices:monitor/settings/get")
-    for missing in set(needed) - {*of_replicas, "cluster:monitor/main"}:
+    for missing in set(needed) - {"cluster:monitor/main"}:
         role = json.loads(json.dumps(whole))
         role["cluster_permissions"] = [a for a in whole["cluster_permissions"] if a != missing]
         actions = role["index_permissions"][0]["allowed_actions"]
         role["index_permissions"][0]["allowed_actions"] = [a for a in actions if a != missing]
         client_of(role)
         with pytest.raises(InputError) as refused:
-            check_rights(secured.hosts)
+            check_rights(secured.hosts, replicas=1)
         assert missing.rstrip("*") in str(refused.value), missing
         assert "docs/USAGE.md" in str(refused.value), missing
     assert stored_indexes(client_of(roles()["arqmath_cluster"])) == []
@@ -140,6 +140,40 @@ def test_a_user_without_a_role_is_told_so(client_of: Callable[[Role], Any]) -> N
     nothing: Role = {"cluster_permissions": [], "index_permissions": []}
     with pytest.raises(InputError, match=r"no permissions for \[cluster:monitor/main\]"):
         client_of(nothing)
+
+
+@pytest.mark.parametrize(
+    ("address", "variables", "message"),
+    [
+        ("http://127.0.0.1", {"USER": None}, "; if TLS is spoken there, write https:// in --hosts"),
+        ("http://127.0.0.1", {}, "a password is sent to https:// hosts only"),
+        ("https://localhost", {}, "the certificate there is for other names; write one of them"),
+        ("https://127.0.0.1", {"CA": None}, f"; {VARIABLE}CA names a file with the authority"),
+        ("https://127.0.0.1", {"CA": str(USAGE)}, f"{VARIABLE}CA: .*: expected a certificate in"),
+        ("https://127.0.0.1", {"PASSWORD": None}, f"401.*; set {VARIABLE}USER and _PASSWORD"),
+        ("https://127.0.0.1", {"PASSWORD": PASSWORD[:6]}, f"401.*; set {VARIABLE}USER and _PASS"),
+    ],
+)
+def test_what_a_login_lacks_is_named_and_the_advice_helps(
+    secured: Nodes,
+    client_of: Callable[[Role], Any],
+    monkeypatch: pytest.MonkeyPatch,
+    address: str,
+    variables: dict[str, str | None],
+    message: str,
+) -> None:
+    client_of(roles()["arqmath_search"]).close()
+    (host,) = secured.hosts
+    with monkeypatch.context() as patched:
+        for name, value in variables.items():
+            if value is None:
+                patched.delenv(VARIABLE + name)
+            else:
+                patched.setenv(VARIABLE + name, value)
+        with pytest.raises(InputError, match=message) as refused:
+            connect([host.replace("https://127.0.0.1", address)])
+        assert PASSWORD[:6] not in str(refused.value)
+    connect([host]).close()
 
 
 def test_the_guide_leads_from_stock_security_to_a_search(

@@ -76,7 +76,7 @@ if __name__ == "__main__":
     workers = ["--jobs", "2"] if master == "here" else ["--spark", master]
     arguments = ["index", "task1", "--data", data, "--indexes", indexes, "--keep-documents"]
     if further:  # options of OpenSearch: this process loads nothing, executors do
-        index.check_rights = lambda _: None
+        index.check_rights = lambda *_: None
         cluster_index._create = None
     else:
         further = ["--engine", "lucene"]

@@ -82,7 +82,10 @@ class StubIndex:
 
     def search(self, body: Json) -> Json:
         if not body["size"]:
-            return {"hits": {"total": {"value": len(self.documents())}, "hits": []}}
+            counted: Json = {"hits": []}
+            if body["track_total_hits"]:
+                counted["total"] = {"value": len(self.documents())}
+            return {"hits": counted}
         asked = body["query"]["bool"]
         kept = asked["filter"]["ids"]["values"] if "filter" in asked else None
         hits = []
@@ -105,7 +108,7 @@ class StubIndex:
                     "_score": sum(x["value"] for x in leaves),
                 }
                 explanation = {"description": "sum of:", "value": 0, "details": leaves}
-                hits.append({**hit, "_explanation": explanation} if "explain" in body else hit)
+                hits.append({**hit, "_explanation": explanation} if body.get("explain") else hit)
         hits.sort(key=lambda hit: -hit["_score"])
         return {"hits": {"hits": hits[: body["size"]]}}
 
@@ -114,9 +117,10 @@ class StubIndex:
         vectors: Json = {"_routing": {"terms": {}}}
         for field, text in asked["doc"].items():
             held = [document.get(field, "").split() for document in self.shards[number].values()]
-            terms = {
-                term: {"doc_freq": sum(term in words for words in held)} for term in text.split()
-            }
+            terms: Json = {}
+            for term in text.split():
+                count = sum(term in words for words in held)
+                terms[term] = {"doc_freq": count} if count else {}
             vectors[field] = {"terms": terms}
         return {"term_vectors": vectors}
 
@@ -140,7 +144,8 @@ class StubCluster:
         if name == "_cluster":
             index = self.indexes[action.removeprefix("health/")]
             missing = len(index.shards) * int(index.settings["number_of_replicas"])
-            return answered({"initializing_shards": 0, "unassigned_shards": missing})
+            health = {"initializing_shards": 0, "unassigned_shards": missing}
+            return answered(health, 408 if missing else 200)
         if action == "_bulk" and "require_alias=true" in url.query:
             return self._bulk(name.removesuffix(".load"), asked.body.decode())
         body = json.loads(asked.body) if asked.body else {}

@@ -197,8 +197,11 @@ def _count(client: Any, name: str) -> int:
     return int(total["value"])
 
 
-def check_rights(hosts: Sequence[str]) -> None:
-    """Load an index of one document and remove it; InputError names the first right missing."""
+def check_rights(hosts: Sequence[str], replicas: int = 0) -> None:
+    """Load an index of one document and remove it; InputError names the first right missing.
+
+    The rights to make replicas are tried if there will be any.
+    """
     index = ClusterIndex("rights", os.urandom(8).hex(), 1, (), 1.2, 0.75)
     with closing(connect(hosts)) as client, TemporaryDirectory() as directory:
         # The right to remove comes first: without it, the documents of this trial would stay.
@@ -208,6 +211,9 @@ def check_rights(hosts: Sequence[str]) -> None:
         part.write_text(document, encoding="ascii")
         try:
             load_documents(hosts, index, [part])
+            if replicas:  # `add_replicas` only reports the rights that it lacks.
+                patiently(client.indices.get_settings, index=index.name)
+                patiently(client.cluster.health, index=index.name)
         except InputError:
             with suppress(InputError):
                 remove_index(client, index.name)
@@ -411,6 +417,8 @@ def add_replicas(client: Any, index: ClusterIndex, replicas: int, patience: int 
     The index serves without replicas, so failures are only reported; so is it if nothing is being
     copied after `patience` seconds.
     """
+    if not replicas:
+        return
     name = index.name
     try:
         answer = patiently(client.indices.get_settings, index=name)
@@ -418,8 +426,7 @@ def add_replicas(client: Any, index: ClusterIndex, replicas: int, patience: int 
         if int(current) < replicas:
             settings = {"number_of_replicas": replicas}
             patiently(client.indices.put_settings, index=name, body=settings)
-        if replicas:
-            _wait_for_copies(client, name, patience)
+        _wait_for_copies(client, name, patience)
     except InputError as error:
         tell(f"{name} can be searched, but not all of its replicas are there: {error}")
 

@@ -26,7 +26,8 @@ _PATIENCE: Final = 120.0  # seconds, for a cluster that lost a node
 # Statuses worth another try; a search during which a node died ends with 500.
 _PASSING: Final = (429, 500, 502, 503, 504, "N/A", "TIMEOUT")
 _CLAUSES: Final = "too_many|maxClauseCount"
-_LASTING: Final = f"{_CLAUSES}|CERTIFICATE|WRONG_VERSION"  # errors that recur at every try
+# Errors that recur at every try.
+_LASTING: Final = f"{_CLAUSES}|CERTIFICATE_|BAD_CERTIFICATE|WRONG_VERSION"
 _VARIABLES: Final = "ARQMATH_OPENSEARCH_"
 
 
@@ -190,9 +191,14 @@ _CURES: Final = {
     "--hosts",
     "certificate has expired": "whoever runs the cluster must renew its certificate",
     "CERTIFICATE_VERIFY_FAILED": f"{_VARIABLES}CA names a file with the authority that signs here",
-    "CERTIFICATE_REQUIRED|violation of protocol": f"set {_VARIABLES}CERTIFICATE and _KEY to yours",
+    "CERTIFICATE_REQUIRED": f"set {_VARIABLES}CERTIFICATE and _KEY to yours",
     "WRONG_VERSION_NUMBER": "no TLS is spoken there; see to the port",
-    "Remote end closed|Connection reset": "if TLS is spoken there, write https:// in --hosts",
+    # A container takes connections half a minute before the node in it does, and closes them.
+    "violation of protocol": "if the cluster is just starting, wait half a minute; if it asks for "
+    f"a certificate, set {_VARIABLES}CERTIFICATE and _KEY to yours",
+    "Remote end closed|Connection reset": "if the cluster is just starting, wait half a minute; if "
+    "TLS is spoken there, write https:// in --hosts",
+    "not initialized": "if the cluster is just starting, wait half a minute",
     "401": f"set {_VARIABLES}USER and _PASSWORD, or {_VARIABLES}API_KEY or _TOKEN, to who may",
     "FORBIDDEN/1[02]|REQUESTS/12": "its nodes lack disk; make room",
     "blocked by": "somebody set this block; PUT NAME/_settings lifts it",
