@@ -9,7 +9,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from program import arqmath
+from cluster_proxy import Answer, Asked
+from program import arqmath, refused
 from stub_cluster import StubCluster, stub_cluster
 
 from arqmath_bm25.core.workers.local import HERE
@@ -210,6 +211,33 @@ def test_a_collection_that_grows_loads_what_is_new(
     assert 20 <= created(stub) < 70
     index("without some", [*range(100), *range(110, 220)], "indexes")
     assert created(stub) < 100
+
+
+def test_an_interrupted_load_repeats_no_block_that_is_sealed(
+    stub: StubCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arqmath_bm25.tasks.document_retrieval._PER_PART", 5)
+    monkeypatch.setattr("arqmath_bm25.engines.opensearch.connection._PATIENCE", 0.3)
+    monkeypatch.setenv("ARQMATH_OPENSEARCH_HOSTS", stub.proxy.url)
+    data = corpus(tmp_path / "corpus.jsonl", range(200))
+    command = ("index", "docs", "--data", data, "--indexes", tmp_path / "indexes")
+    options = ("--engine", "opensearch", "--block", 20, "--jobs", 1)
+
+    def away_after_ten_requests(asked: Asked) -> Answer:
+        if "_bulk" in asked.path and len(stub.proxy.bulks()) > 10:
+            return Answer(503)
+        return stub.answer(asked)
+
+    stub.proxy.fault = away_after_ten_requests
+    assert "503" in refused(*command, *options)
+    sealed = [index for index in stub.indexes.values() if "numbers" in index.mappings["_meta"]]
+    there = sum(len(index.documents()) for index in sealed)
+    assert 0 < there < 200
+
+    stub.proxy.fault = stub.answer
+    created(stub)
+    assert "200 documents indexed" in arqmath(*command, *options).output
+    assert created(stub) == 200 - there
 
 
 def test_a_task_that_cannot_tell_its_parts_before_is_one_block(
