@@ -14,6 +14,7 @@ import io
 import json
 import os
 import re
+import shlex
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -393,13 +394,23 @@ def is_planted(path: Path) -> bool:
 
 
 def refuse_planted(path: Path) -> None:
-    """Raise InputError if a temporary name of this program was planted."""
+    """Raise InputError if somebody else made the file in a place where only this program writes."""
     refuse_link(path)
-    if is_planted(path):
+    if not is_planted(path):
+        return
+
+    if path.is_file():
+        file = shlex.quote(str(path))
+        copy = shlex.quote(f"{path}.copy")
         raise InputError(
-            f"{path}: this is a file of somebody else's, where only this program writes; move it "
-            "away and try again"
+            f"{path}: this file has another name too (a hard link, as backups make them), and what "
+            f"is written here would change it there; `cp -p {file} {copy} && mv {copy} {file}` "
+            "makes it a file of its own, with the same content"
         )
+    raise InputError(
+        f"{path}: this is no ordinary file, and only this program writes here; move it away and "
+        "try again"
+    )
 
 
 def cannot_write(path: Path, error: OSError) -> NoReturn:

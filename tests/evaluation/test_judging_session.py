@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -214,6 +216,24 @@ def test_a_damaged_journal_is_named_and_its_cure_keeps_the_labels(results: Path)
     journal(results).rename(results.with_name("damaged"))
     judge(results)
     assert labels(results) == {"0": "High", "1": "Low"}
+
+
+def test_a_journal_with_a_second_name_is_made_a_file_of_its_own_as_the_message_says(
+    results: Path, tmp_path: Path
+) -> None:
+    judge(results, "High", "Low")
+    results.write_text(results.read_text().replace("Low", "Medium"))  # by hand, later
+    backup = tmp_path / "backup"
+    os.link(journal(results), backup)
+    saved = backup.read_bytes()
+    with pytest.raises(InputError, match="another name too") as refusal:
+        judge(results)
+    (command,) = re.findall("`(.+)`", str(refusal.value))
+    subprocess.run(command, shell=True, check=True)  # noqa: S602
+    with judging(results) as session:
+        session.label(HITS[2], "High")
+    assert labels(results) == {"0": "High", "1": "Medium", "2": "High"}
+    assert backup.read_bytes() == saved
 
 
 def test_a_full_disk_takes_no_part_of_a_line(

@@ -21,8 +21,8 @@ from browsing import (
     shown,
     webdriver,
 )
-from hostile_collection import ATTACK, write_collection
-from serving import build_indexes, documents_site, open_site, running
+from hostile_collection import ATTACK, write_collection, write_folder
+from serving import build_indexes, documents_site, folder_site, open_site, running
 
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.sample_data import SAMPLE
@@ -228,3 +228,16 @@ def test_no_script_of_a_post_or_a_query_runs_on_the_search_page(
             assert attacked(browser) is None
             assert browser.find_element(CSS, "h1").is_displayed()
         assert refused(browser) == []
+
+
+def test_no_script_of_a_file_or_its_name_runs(browser: Chrome, tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "notes")
+    with running(folder_site(folder, tmp_path / "indexes")) as address:
+        browser.get(f"{address}/?q=series&depth=20")
+        links = [link.get_attribute("href") for link in browser.find_elements(CSS, ".hit-link")]
+        assert len(links) == 6
+        for link in (browser.current_url, *links):
+            browser.get(str(link))
+            assert attacked(browser) is None
+            assert browser.find_element(CSS, "h1").size["height"] > 0  # no style of a file hid it
+            assert complaints(browser) == []

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from serving import Client, documents_site, page, running
+from hostile_collection import write_folder
+from serving import Client, documents_site, folder_site, page, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,14 +113,24 @@ def test_hostile_files_are_inert(tmp_path: Path) -> None:
     }
     rows += [{"id": f"{name}-lists", "kind": name, "text": text} for name, text in nested.items()]
     with running(documents_site(tmp_path, rows)) as address:
-        client = Client(address)
-        results = page(client, "/", q="attack", depth=20)
-        links = [link.attributes["href"] for link in results.css(".hit-link")]
-        assert len(links) == len(rows)
-        for tree in (results, *(page(client, link) for link in links)):
-            assert [s.attributes.get("src") for s in tree.css("script")] == ["/static/search.js"]
-            acting = "[onload], [onclick], svg, iframe, a[href^=javascript]"
-            assert not tree.css(acting)
+        assert inert_documents(Client(address), "attack") == len(rows)
+
+
+def test_hostile_names_of_files_are_inert(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "notes")
+    with running(folder_site(folder, tmp_path / "indexes")) as address:
+        assert inert_documents(Client(address), "series") == 6  # the drawing is none
+
+
+def inert_documents(client: Client, query: str) -> int:
+    """Check that nothing acts in the results of a query nor in the documents; return how many."""
+    results = page(client, "/", q=query, depth=20)
+    links = [link.attributes["href"] for link in results.css(".hit-link")]
+    for tree in (results, *(page(client, link) for link in links)):
+        assert [s.attributes.get("src") for s in tree.css("script")] == ["/static/search.js"]
+        acting = "[onload], [onerror], [onclick], svg, iframe, style, a[href^=javascript]"
+        assert not tree.css(acting)
+    return len(links)
 
 
 def test_a_document_that_is_not_there_is_not_found(documents: Client) -> None:

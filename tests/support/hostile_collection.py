@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
@@ -49,6 +50,24 @@ def write_collection(data: Path) -> Path:
         "A.201\t0\t2\t3\nA.201\t0\t3\t0\nA.202\t0\t4\t2\nA.202\t0\t2\t1\n",
     )
     return data
+
+
+def write_folder(folder: Path) -> Path:
+    """Write source files about series that try the same, by their names too; return the folder."""
+    cells = [{"cell_type": "markdown", "source": f"# A series {TAGS}\n{TAGS} ${LATEX}$"}]
+    drawing = f'<svg xmlns="http://www.w3.org/2000/svg" onload="{ATTACK}">{TAGS}</svg>'
+    files = {
+        f'"><script>{ATTACK}</script>.md': f"# Series {TAGS}\n\n{TAGS} {drawing} ![x](a.svg)\n",
+        f'"><img src=x onerror={ATTACK}>.html': f"<title>{TAGS}</title><h1>Series</h1>{drawing}",
+        "week.tex": rf"\section{{Series {TAGS}}} {TAGS} ${LATEX}$ \href{{javascript:{ATTACK}}}{{x}}",
+        "lab.ipynb": json.dumps({"cells": cells, "nbformat": 4}),
+        "lists.md": "# Series\n" + "".join(" " * (n % 90) + "* x\n" for n in range(5000)),
+        "lists.html": "<h1>Series</h1>" + "<ul><li>" * 5000,
+        "a.svg": drawing,
+    }
+    for name, text in files.items():
+        _write(folder / name, text)
+    return folder
 
 
 def write_runs(directory: Path) -> list[Path]:

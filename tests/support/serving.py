@@ -51,10 +51,15 @@ def documents_site(
     corpus = directory / "corpus.jsonl"
     lines = [json.dumps(row) + "\n" for row in rows]
     corpus.write_text("".join(lines), encoding="utf-8")
-    collection = Collection(directory, directory / "indexes")
+    return folder_site(directory, directory / "indexes", prefix)
+
+
+def folder_site(data: Path, indexes: Path, prefix: str = "") -> SearchPages:
+    """Index a folder of documents; return the handlers of a search page."""
+    collection = Collection(data, indexes)
     task = configured("docs")
     ensure(IndexContent.of(task.index_task.fitted(collection), collection))
-    return open_site(directory, directory / "indexes", prefix)
+    return open_site(data, indexes, prefix)
 
 
 @contextmanager
