@@ -63,7 +63,7 @@ _AFTER: Final = frozenset("=+-r^_,:s")
 _HAS_LETTER: Final = re.compile("[cvgpOFB]")
 _PROOF: Final = re.compile(
     r"[cOp]|[vngF)']\^|(?<!_)v_[B(]|F\(|(?<!ns)[vn)]u|[vgB)']s?r|rs?[vgp(]"
-    r"|ns?\+s?ns?[+\-=]s?n|[vg]s?\+s?[vgn]|v\([vgn](?:,[vgn])*\)|v,v"
+    r"|ns?\+s?ns?[+\-=]s?n|[vg]s?\+s?[vgn]|v'{0,3}\([vgn](?:,[vgn])*\)|v,v"
     r"|[vgn]s?[+\-]s?[vgn]s?=|=s?[vgn]s?[+\-]s?[vgn]"
 )
 _MARK: Final = re.compile(
@@ -76,8 +76,10 @@ _FACTORS: Final = frozenset("=+^")  # A short word next to one of these is a pro
 _OPERATOR_BEFORE: Final = re.compile(r"[=+*<>^~](\s?)$")
 _OPERATOR: Final = re.compile(r"(\s?)(?:[=+*<>^~]|-[^\s-])")
 _BOUND: Final = r"[_^](?:[0-9({\\-]|[A-Za-z](?![A-Za-z_]))"
+# What makes a name before a blank an operator: sum q^n, int x^2 dx, lim a_n, max 1/x.
+_SUMMAND: Final = rf"[A-Za-z](?:[\^_/]|'?\()|[0-9]{{1,3}}/[A-Za-z](?![A-Za-z])"
 _FOLLOWED: Final = {
-    "O": re.compile(_BOUND),
+    "O": re.compile(rf"{_BOUND}|\s(?:{_SUMMAND})"),
     "R": re.compile(rf"{_BOUND}|[({{]"),
     "N": re.compile(r"\((?!s\))"),  # norm(s) is a plural
     "F": re.compile(rf"{_BOUND}|\s?(?:[A-Za-z0-9α-ω](?![A-Za-z])|\\)|\([^)]"),
@@ -112,7 +114,7 @@ _LETTER: Final = r"[^\W\d_]"
 _DIGIT: Final = "[\\d½⅓¼¾⅔]"
 # The search is fastest for an expression that begins with a class of signs.
 _NEEDED_PLACES: Final = re.compile(
-    rf"[(\[{{,\-−/](?:(?<={_LETTER}[(\[{{])|(?<=[\w'’!],)(?={_LETTER})"
+    rf"[(\[{{,\-−/](?:(?<={_LETTER}[(\[{{])|(?<=['’][(\[{{])|(?<=[\w'’!],)(?={_LETTER})"
     rf"|(?<={_DIGIT}[-−/])|(?<={_DIGIT}\s[-−/])|(?<=\s\s[-−/])"
     rf"|(?:(?<={_LETTER}[-−/])|(?<={_LETTER}\s[-−/]))(?=\s*+(?:\.|{_DIGIT})))"
 )
@@ -289,7 +291,8 @@ def _kind_of_word(word: str, before: str, after: str, last: str) -> str:
     if word in _NAMES_OF_OPERATORS and _is_operator(before, after, last):
         return "D"
     if len(word) == 1:
-        return _kind_of_letter(word, after, left or right or last == "D")
+        is_argument = last == "(" and before[:1].isalnum()  # det(A - …
+        return _kind_of_letter(word, after, left or right or last == "D" or is_argument)
     if kind == "l" and left:
         return "g"
     if kind == "l" or not word.isascii():

@@ -54,6 +54,10 @@ TYPED = [
     "$rank A < n$ iff $det A = 0$",
     "when is $norm(x+y)^2 = norm(x)^2 + norm(y)^2$",
     "the derivative of $abs(x)$ at 0",
+    "eigenvalues: $det(A - lambda I) = 0$",
+    "why is $f'(x)=0$ at a maximum",
+    "when does $sum q^n$ converge",
+    "compute $int x^2 dx$ and $lim a_n$",
 ]
 PROSE = [
     "use and/or in C++ with file_name",
@@ -68,6 +72,7 @@ PROSE = [
     "x86, mp3, utf8, 3D, H2O and R2D2",
     "The norm(s) of a space, the norm of abs, and abs (a muscle).",
     r"\section{Notes} see \cite{knuth} and \emph{this}",
+    "The sum of a bill, int x = 5; max of 3 (A side), min 5/day, see Fig. 2 (I think).",
 ]
 
 
