@@ -284,6 +284,16 @@ def expand_macros(content: Content, preamble: str = "") -> Content:
     return Content(tuple(pieces))
 
 
+def without_macros(content: Content) -> Content:
+    """Return a text with its macros expanded and without the formulas that define them."""
+    pieces = []
+    for piece in expand_macros(content).pieces:
+        is_definition = isinstance(piece, Formula) and not piece.latex
+        if not is_definition:
+            pieces.append(piece)
+    return Content(tuple(pieces))
+
+
 def _without_commands(content: Content) -> Content:
     """Return LaTeX whose prose has no commands, as readers see it."""
     pieces: list[str | Formula] = []

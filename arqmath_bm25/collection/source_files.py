@@ -3,7 +3,9 @@ r"""Source files as documents: LaTeX, Markdown, HTML, Lean, notebooks, reStructu
 A file is split where its author did: at headings and, in LaTeX, at labelled statements with the
 proofs that follow them. A part of `week1.tex` has the id `week1.tex#LABEL`, with the label of a
 statement or a section, or else its heading in lower case with hyphens; the text before the first
-heading has the name of the file alone. A part without words is left out.
+heading has the name of the file alone. The title of a part begins with that of the file and the
+headings above it, so that a "Definition" says of what. A part without words is left out, and so is
+a heading that only stands above others.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ class FilePart:
     references: tuple[str, ...] = ()  # labels that it refers to
     labels: tuple[str, ...] = ()  # labels that others may refer to
     statement: str = ""  # the text without the proof, of a statement that has one
+    level: int = 0  # of its heading: it is below the last one that has a smaller level
 
 
 @dataclass(frozen=True)
@@ -61,13 +64,28 @@ def read_source(path: Path, root: Path, whole: bool = False) -> SourceFile:
     parts = reader(text, path, inputs)
     if whole and parts:
         parts = [_joined(parts)]
-    parts = _with_own_anchors([part for part in parts if _has_words(part)])
+    parts = _with_own_anchors(list(_titled(parts)))
     return SourceFile(parts, inputs.taken)
 
 
-def _has_words(part: FilePart) -> bool:
-    """Return whether a part says something; a title before the first heading does not."""
-    return bool(_WORD.search(part.text) or (part.anchor and _WORD.search(part.title)))
+def _titled(parts: list[FilePart]) -> Iterator[FilePart]:
+    """Yield the parts that say something, the headings above each before its title."""
+    above: list[FilePart] = []
+    labels: tuple[str, ...] = ()  # of headings that are left out
+    for part, following in zip(parts, [*parts[1:], None], strict=True):
+        while above and above[-1].level >= part.level:
+            above.pop()
+
+        above.append(part)
+        titles = dict.fromkeys(each.title for each in above if each.title)
+
+        is_above_others = following is not None and following.level > part.level
+        has_title = part.anchor and _WORD.search(part.title)
+        if _WORD.search(part.text) or (has_title and not is_above_others):
+            yield replace(part, title=" › ".join(titles), labels=labels + part.labels)
+            labels = ()
+        else:
+            labels += part.labels
 
 
 def included_files(path: Path, root: Path) -> set[Path]:
@@ -136,10 +154,12 @@ _REFERENCE: Final = re.compile(
     r"\\(?:ref|eqref|cref|Cref|autoref|nameref|vref|hyperref)\*?\s*"
     r"(?:\{([^{}\n]{1,400})\}|\[([^\[\]\n]{1,200})\])"
 )
-_HEADING_NAMES: Final = "part|chapter|section|subsection|subsubsection"
+_HEADINGS: Final = ("part", "chapter", "section", "subsection", "subsubsection")
+_STATEMENT_LEVEL: Final = len(_HEADINGS) + 1
 _NESTED: Final = r"(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+"
 _LATEX_HEADING: Final = re.compile(
-    rf"\\(?:{_HEADING_NAMES})\*?\s{{0,9}}+(?:\[[^\[\]]{{0,200}}+\]\s{{0,9}}+)?\{{({_NESTED})\}}"
+    rf"\\(?P<name>{'|'.join(_HEADINGS)})\*?\s{{0,9}}+(?:\[[^\[\]]{{0,200}}+\]\s{{0,9}}+)?"
+    rf"\{{(?P<heading>{_NESTED})\}}"
 )
 _LATEX_TITLE: Final = re.compile(
     rf"\\title\s{{0,9}}+(?:\[[^\[\]]{{0,200}}+\]\s{{0,9}}+)?\{{({_NESTED})\}}"
@@ -150,6 +170,10 @@ _STATEMENT: Final = re.compile(
     r"(?P<text>(?:(?!\\begin\{(?P=name)\}).)*?)\\end\{(?P=name)\}"
     r"(?P<proof>\s*\\begin\{proof\}(?:(?!\\begin\{proof\}).)*?\\end\{proof\})?",
     re.DOTALL,
+)
+# Commands that leave no words on the page.
+_SILENT: Final = re.compile(
+    rf"\\(?:maketitle|tableofcontents|newpage|clearpage)\b|{_LABEL.pattern}"
 )
 _MOST_INPUTS: Final = 2_000  # of a file; a file may take itself in by way of others
 
@@ -169,23 +193,23 @@ def _latex_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
         title = named[1].strip()
 
     parts: list[FilePart] = []
-    for anchor, heading, section in _latex_sections(body, title):
-        parts += _section_parts(anchor, heading, section, macros)
+    for match, section in _cut(body, _LATEX_HEADING):
+        if match is None:
+            heading = FilePart("", title, "", "latex")
+        else:
+            heading = _latex_heading(match, section)
+        parts += _section_parts(heading, section, macros)
     return parts
 
 
-def _latex_sections(body: str, title: str) -> Iterator[tuple[str, str, str]]:
-    """Yield anchor, heading and text of the text before the first heading and of each section."""
-    for match, section in _cut(body, _LATEX_HEADING):
-        if match is None:
-            yield "", title, section
-            continue
-
-        anchor = anchor_of(match[1])
-        label = _LABEL.match(section.lstrip())
-        if label:
-            anchor = label[1]
-        yield anchor, match[1].strip(), section
+def _latex_heading(match: re.Match[str], section: str) -> FilePart:
+    """Return the part of a section, without its text."""
+    anchor = anchor_of(match["heading"])
+    label = _LABEL.match(section.lstrip())
+    if label:
+        anchor = label[1]
+    level = _HEADINGS.index(match["name"]) + 1
+    return FilePart(anchor, match["heading"].strip(), "", "latex", level=level)
 
 
 def _cut(text: str, heading: re.Pattern[str]) -> Iterator[tuple[re.Match[str] | None, str]]:
@@ -198,7 +222,7 @@ def _cut(text: str, heading: re.Pattern[str]) -> Iterator[tuple[re.Match[str] | 
     yield last, text[done:]
 
 
-def _section_parts(anchor: str, heading: str, section: str, macros: str) -> Iterator[FilePart]:
+def _section_parts(heading: FilePart, section: str, macros: str) -> Iterator[FilePart]:
     """Yield a section without its labelled statements, then these."""
     statements = [match for match in _STATEMENT.finditer(section) if _LABEL.search(match["text"])]
     rest, done = "", 0
@@ -207,32 +231,32 @@ def _section_parts(anchor: str, heading: str, section: str, macros: str) -> Iter
         done = match.end()
 
     rest += section[done:]
-    yield _latex_part(anchor, heading, rest, macros)
+    yield _latex_part(heading, rest, macros)
 
     for match in statements:
         label = _LABEL.findall(match["text"])[0]
         title = match["name"].rstrip("*").capitalize()
         if match["title"]:
             title = f"{title}: {match['title']}"
-        elif heading:
-            title = f"{title}. {heading}"
+        part = FilePart(label, title, "", "latex", level=_STATEMENT_LEVEL)
 
         if match["proof"]:
-            part = _latex_part(label, title, match["text"] + match["proof"], macros)
+            part = _latex_part(part, match["text"] + match["proof"], macros)
             yield replace(part, statement=f"{macros}{match['text'].strip()}\n")
         else:
-            yield _latex_part(label, title, match["text"], macros)
+            yield _latex_part(part, match["text"], macros)
 
 
-def _latex_part(anchor: str, title: str, text: str, macros: str) -> FilePart:
+def _latex_part(part: FilePart, text: str, macros: str) -> FilePart:
+    """Return a part with its text, and with the labels there."""
     labels = tuple(_LABEL.findall(text))
     named = [first or second for first, second in _REFERENCE.findall(text)]
     references = [label.strip() for names in named for label in names.split(",")]
     others = tuple(dict.fromkeys(label for label in references if label not in labels))
     content = ""
-    if _WORD.search(text):
+    if _WORD.search(_SILENT.sub("", text)):
         content = f"{macros}{text.strip()}\n"
-    return FilePart(anchor, title, content, "latex", others, labels)
+    return replace(part, text=content, references=others, labels=labels)
 
 
 class _Inputs:
@@ -288,7 +312,7 @@ class _Inputs:
 _FRONT_MATTER: Final = re.compile(r"\A---\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _FRONT_TITLE: Final = re.compile(r"^title:(.*+)", re.MULTILINE)
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
-_ATX: Final = re.compile(r" {0,3}#{1,6}[ \t]+(?P<heading>[^\n]*)$")
+_ATX: Final = re.compile(r" {0,3}(?P<signs>#{1,6})[ \t]+(?P<heading>[^\n]*)$")
 _ANCHOR: Final = re.compile(r"\{#([^\s{}]{1,200})\}$")
 _UNDERLINE: Final = re.compile(r"\A {0,3}(?:=++|-{2,}+)[ \t]*+$")
 
@@ -308,6 +332,7 @@ def _markdown_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
 
 def _markdown_sections(lines: list[str], title: str) -> Iterator[FilePart]:
     anchor, heading, section = "", title, list[str]()
+    level = 0
     fence = ""
 
     for line in lines:
@@ -331,10 +356,13 @@ def _markdown_sections(lines: list[str], title: str) -> Iterator[FilePart]:
             section.append(line)
             continue
 
-        yield FilePart(anchor, heading, "\n".join(section).strip(), "markdown")
-        heading = underlined
+        yield FilePart(anchor, heading, "\n".join(section).strip(), "markdown", level=level)
         if atx:
             heading = atx["heading"].strip()
+            level = len(atx["signs"])
+        else:
+            heading = underlined
+            level = 1 + ("-" in line)
         section = []
         named = _ANCHOR.search(heading)
         heading = _ANCHOR.sub("", heading).rstrip(" \t#")
@@ -342,7 +370,7 @@ def _markdown_sections(lines: list[str], title: str) -> Iterator[FilePart]:
         if named:
             anchor = named[1]
 
-    yield FilePart(anchor, heading, "\n".join(section).strip(), "markdown")
+    yield FilePart(anchor, heading, "\n".join(section).strip(), "markdown", level=level)
 
 
 def _notebook_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
@@ -385,10 +413,18 @@ def _rst_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
         more = _RST_OPTION.sub("", found["more"])
         return f"$${found['first']}{more.rstrip()}$$\n\n"
 
+    signs: list[str] = []  # of headings; the first one that is used is that of the highest level
+
+    def heading(found: re.Match[str]) -> str:
+        if found["sign"] not in signs:
+            signs.append(found["sign"])
+        level = min(signs.index(found["sign"]) + 1, 6)
+        return f"{'#' * level} {found['title'].strip()}"
+
     text = _RST_OVERLINE.sub("", text)
     text = _RST_DISPLAY.sub(display, text)
     text = _RST_ROLE.sub(r"$\1$", text)
-    text = _RST_HEADING.sub(lambda found: f"# {found['title'].strip()}", text)
+    text = _RST_HEADING.sub(heading, text)
     return _markdown_parts(text, path, inputs)
 
 
@@ -409,7 +445,8 @@ def _html_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
             continue
 
         title = " ".join(unescape(_HTML_TAG.sub("", heading["text"])).split())
-        parts.append(FilePart(anchor_of(title), title, section, "post"))
+        level = int(heading[1]) - 1  # The first heading replaces the title of the page.
+        parts.append(FilePart(anchor_of(title), title, section, "post", level=level))
 
     return parts
 

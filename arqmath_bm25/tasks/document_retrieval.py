@@ -70,7 +70,7 @@ _KINDS: Final[dict[str, str]] = {
     "latex": "LaTeX source",
     "markdown": "Markdown",
     "lean": "Lean",
-    "post": "HTML as in posts",
+    "post": "HTML",
     "plain": "plain",
 }
 _KNOWN_KINDS: Final = {"post", "plain"}  # a collection of these alone needs no report

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from arqmath_bm25.analysis.answer_text import answer_text
 from arqmath_bm25.analysis.excerpts import beginning, excerpt
-from arqmath_bm25.analysis.html import Delimiters, Formula, read_title
+from arqmath_bm25.analysis.html import Delimiters, Formula, read_body, read_title, without_macros
 from arqmath_bm25.analysis.settings import VERSION
 from arqmath_bm25.analysis.tokenizer import TRUSTED
 from arqmath_bm25.collection.collection import Collection
@@ -113,6 +113,9 @@ class Found(NamedTuple):
 
         if self.text:
             return excerpt(read_title(self.text), _SHORT).text
+        if self.document:
+            content = read_body(self.body, self.delimiters)
+            return excerpt(without_macros(content), _SHORT).text
         return beginning(self.body, _SHORT, self.delimiters).text
 
     @property

@@ -141,6 +141,17 @@ def test_a_heading_without_a_text_is_a_hit_like_any_other(notes: Path, tmp_path:
     assert "training set" not in said
 
 
+def test_a_passage_has_macros_expanded_and_no_definitions(tmp_path: Path) -> None:
+    macros = r"\newcommand{\R}{\mathbb{R}}" + "\n" + r"\newcommand{\eps}{\varepsilon}"
+    text = rf"{macros}\begin{{document}}A sequence in $\R$ with $\eps>0$.\end{{document}}"
+    (tmp_path / "week.tex").write_text(text)
+    place = ("--data", tmp_path, "--indexes", tmp_path / "indexes")
+    arqmath("index", "docs", *place, "--engine", "flat")
+    said = printed("search", "docs", "sequence", *place)
+    assert r"A sequence in $\mathbb{R}$ with $\varepsilon >0$." in said
+    assert "newcommand" not in said
+
+
 def test_a_changed_file_that_another_takes_in_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "week.tex").write_text(r"\section{A} Limits. \input{part.inc}")
     for given in (tmp_path, tmp_path / "week.tex"):

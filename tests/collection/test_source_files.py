@@ -47,14 +47,32 @@ def parts_of(tmp_path: Path, name: str, text: str, whole: bool = False) -> dict[
 def test_latex_is_split_at_headings_and_labelled_statements(tmp_path: Path) -> None:
     parts = parts_of(tmp_path, "thesis.tex", THESIS)
     macro = r"\newcommand{\R}{\mathbb{R}}"
+    title = r"Analysis {\em One}"
     assert list(parts) == ["", "sec:convergence", "thm:bw", "series"]
-    assert parts[""] == rf"Analysis {{\em One}} | {macro} Welcome to the course."
+    assert parts[""] == rf"{title} | {macro} Welcome to the course."
     assert "Without a label." in parts["sec:convergence"]
     assert "Bolzano" not in parts["sec:convergence"]
     assert "Not one" not in parts["sec:convergence"]
-    assert parts["thm:bw"].startswith(rf"Theorem: Bolzano | {macro}")
+    assert parts["thm:bw"].startswith(rf"{title} › Convergence › Theorem: Bolzano | {macro}")
     assert "By \\cref" in parts["thm:bw"]
-    assert parts["series"] == rf"Series | {macro} $\sum 1/n$ diverges."
+    assert parts["series"] == rf"{title} › Series | {macro} $\sum 1/n$ diverges."
+
+
+def test_a_heading_above_others_is_part_of_their_titles_and_no_part_itself(tmp_path: Path) -> None:
+    text = r"""\title{Analysis}\begin{document}\maketitle
+\section{Series}\label{sec:series}
+\begin{theorem}\label{thm:leibniz}It converges.\end{theorem}
+\subsection{Tests}
+\begin{lemma}[Root]\label{lem:root}$q<1$\end{lemma}
+\section{Empty}
+\end{document}"""
+    (tmp_path / "a.tex").write_text(text)
+    parts = read_source(tmp_path / "a.tex", tmp_path).parts
+    assert [(part.anchor, part.title, part.labels) for part in parts] == [
+        ("thm:leibniz", "Analysis › Series › Theorem", ("sec:series", "thm:leibniz")),
+        ("lem:root", "Analysis › Series › Tests › Lemma: Root", ("lem:root",)),
+        ("empty", "Analysis › Empty", ()),
+    ]
 
 
 def test_references_of_a_statement_are_those_of_its_proof_too(tmp_path: Path) -> None:
@@ -109,11 +127,11 @@ def test_markdown_is_split_at_headings_outside_of_code(tmp_path: Path) -> None:
     )
     assert parts_of(tmp_path, "groups.md", text) == {
         "": "Groups | Intro.",
-        "lagrange-s-theorem": "Lagrange’s theorem | The order. ```python # a comment ```",
-        "cosets": "Cosets | $gH$",
-        "own-anchor": "Named | x",
-        "cosets-2": "Cosets | again",
-        "empty": "Empty | ",
+        "lagrange-s-theorem": "Groups › Lagrange’s theorem | The order. ```python # a comment ```",
+        "cosets": "Groups › Lagrange’s theorem › Cosets | $gH$",
+        "own-anchor": "Groups › Lagrange’s theorem › Named | x",
+        "cosets-2": "Groups › Cosets | again",
+        "empty": "Groups › Empty | ",
     }
 
 
@@ -146,7 +164,7 @@ def test_restructured_text_has_formulas_and_headings(tmp_path: Path) -> None:
     )
     parts = parts_of(tmp_path, "a.rst", text)
     assert parts["title"] == "Title | The $x^2$ and $$ a+b=c$$"
-    assert parts["part"] == "Part | end"
+    assert parts["part"] == "Title › Part | end"
 
 
 def test_a_page_is_split_at_its_headings_without_its_navigation(tmp_path: Path) -> None:
@@ -159,7 +177,7 @@ def test_a_page_is_split_at_its_headings_without_its_navigation(tmp_path: Path) 
     assert parts == {
         "": "Topology | <p>first</p>",
         "compact-closed": "Compact & closed | <p>Every cover</p>",
-        "hausdorff-t-2": r"Hausdorff \(T_2\) | <p>separated</p>",
+        "hausdorff-t-2": r"Compact & closed › Hausdorff \(T_2\) | <p>separated</p>",
     }
 
 

@@ -59,7 +59,7 @@ def write_folder(folder: Path) -> Path:
     files = {
         f'"><script>{ATTACK}</script>.md': f"# Series {TAGS}\n\n{TAGS} {drawing} ![x](a.svg)\n",
         f'"><img src=x onerror={ATTACK}>.html': f"<title>{TAGS}</title><h1>Series</h1>{drawing}",
-        "week.tex": rf"\section{{Series {TAGS}}} {TAGS} ${LATEX}$ \href{{javascript:{ATTACK}}}{{x}}",
+        "week.tex": rf"\section{{Series {TAGS}}} {TAGS} ${LATEX}$",
         "lab.ipynb": json.dumps({"cells": cells, "nbformat": 4}),
         "lists.md": "# Series\n" + "".join(" " * (n % 90) + "* x\n" for n in range(5000)),
         "lists.html": "<h1>Series</h1>" + "<ul><li>" * 5000,

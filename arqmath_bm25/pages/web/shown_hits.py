@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from markupsafe import Markup
 
 from arqmath_bm25.analysis.excerpts import beginning, excerpt
-from arqmath_bm25.analysis.html import Content, Formula, expand_macros, read_body, read_title
+from arqmath_bm25.analysis.html import Content, read_body, read_title, without_macros
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.records import Hit, Part
@@ -136,18 +136,11 @@ def content_of(found: Found) -> Content:
     """Return the text of a hit with its macros expanded."""
     if found.document:
         html = document_html(found.document, found.delimiters)
-        content = expand_macros(read_body(html, found.delimiters))
-        pieces = [piece for piece in content.pieces if not _defines_macros(piece)]
-        return Content(tuple(pieces))
+        return without_macros(read_body(html, found.delimiters))
 
     if found.body:
         return read_body(found.body, found.delimiters)
     return read_title(found.text)
-
-
-def _defines_macros(piece: str | Formula) -> bool:
-    """Return whether a piece is a formula that only defined macros, which are expanded."""
-    return isinstance(piece, Formula) and not piece.latex
 
 
 def heading(doc_id: str, found: Found) -> Content:
