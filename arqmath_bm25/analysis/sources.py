@@ -251,10 +251,19 @@ def _without_new_environments(text: str) -> tuple[str, dict[str, str]]:
     return "".join(parts), edges
 
 
+_LIGATURES: Final = {"---": "—", "--": "–", "``": "“", "''": "”"}
+_LIGATURE: Final = re.compile("---|--|``|''")
+
+
 def prose(text: str) -> str:
     """Return LaTeX outside formulas as readers see it."""
     visible = _PROSE.sub(_visible_text, text)
     return unicodedata.normalize("NFC", visible)
+
+
+def typeset(prose_of_latex: str) -> str:
+    """Return prose of LaTeX with the dashes and quotation marks that TeX makes of their letters."""
+    return _LIGATURE.sub(lambda found: _LIGATURES[found[0]], prose_of_latex)
 
 
 def is_latex(text: str) -> bool:

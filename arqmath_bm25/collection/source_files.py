@@ -21,8 +21,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from arqmath_bm25.analysis.foreign import as_post
+from arqmath_bm25.analysis.html import Content, Formula, expand_macros, read_title
 from arqmath_bm25.analysis.kinds import Kind
 from arqmath_bm25.analysis.macros import definitions
+from arqmath_bm25.analysis.sources import typeset
 from arqmath_bm25.collection.lean_files import lean_parts
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.tables import read_table
@@ -190,26 +192,39 @@ def _latex_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
     title = ""
     named = _LATEX_TITLE.search(source)
     if named:
-        title = named[1].strip()
+        title = _readable_title(named[1], macros)
 
     parts: list[FilePart] = []
     for match, section in _cut(body, _LATEX_HEADING):
         if match is None:
             heading = FilePart("", title, "", "latex")
         else:
-            heading = _latex_heading(match, section)
+            heading = _latex_heading(match, section, macros)
         parts += _section_parts(heading, section, macros)
     return parts
 
 
-def _latex_heading(match: re.Match[str], section: str) -> FilePart:
+def _latex_heading(match: re.Match[str], section: str, macros: str) -> FilePart:
     """Return the part of a section, without its text."""
     anchor = anchor_of(match["heading"])
     label = _LABEL.match(section.lstrip())
     if label:
         anchor = label[1]
     level = _HEADINGS.index(match["name"]) + 1
-    return FilePart(anchor, match["heading"].strip(), "", "latex", level=level)
+    title = _readable_title(match["heading"], macros)
+    return FilePart(anchor, title, "", "latex", level=level)
+
+
+def _readable_title(latex: str, macros: str) -> str:
+    """Return a title without commands, with dollars around its formulas."""
+    content = expand_macros(read_title(latex, "latex"), macros)
+    pieces: list[str | Formula] = []
+    for piece in content.pieces:
+        if isinstance(piece, Formula):
+            pieces.append(piece)
+        else:
+            pieces.append(typeset(piece))
+    return Content(tuple(pieces)).text
 
 
 def _cut(text: str, heading: re.Pattern[str]) -> Iterator[tuple[re.Match[str] | None, str]]:
@@ -237,7 +252,7 @@ def _section_parts(heading: FilePart, section: str, macros: str) -> Iterator[Fil
         label = _LABEL.findall(match["text"])[0]
         title = match["name"].rstrip("*").capitalize()
         if match["title"]:
-            title = f"{title}: {match['title']}"
+            title = f"{title}: {_readable_title(match['title'], macros)}"
         part = FilePart(label, title, "", "latex", level=_STATEMENT_LEVEL)
 
         if match["proof"]:

@@ -133,7 +133,8 @@ class PostWriter:
             skipped += 1
 
         pieces = pieces[skipped:]
-        if best or skipped:
+        before = Content(tuple(chain.from_iterable(sentences[:best])))
+        if before.text or skipped:
             pieces = ["… ", *pieces]
         return excerpt(Content(tuple(pieces)), length)
 

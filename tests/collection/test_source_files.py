@@ -47,7 +47,7 @@ def parts_of(tmp_path: Path, name: str, text: str, whole: bool = False) -> dict[
 def test_latex_is_split_at_headings_and_labelled_statements(tmp_path: Path) -> None:
     parts = parts_of(tmp_path, "thesis.tex", THESIS)
     macro = r"\newcommand{\R}{\mathbb{R}}"
-    title = r"Analysis {\em One}"
+    title = "Analysis One"
     assert list(parts) == ["", "sec:convergence", "thm:bw", "series"]
     assert parts[""] == rf"{title} | {macro} Welcome to the course."
     assert "Without a label." in parts["sec:convergence"]
@@ -75,6 +75,17 @@ def test_a_heading_above_others_is_part_of_their_titles_and_no_part_itself(tmp_p
     ]
 
 
+def test_titles_of_latex_are_as_readers_see_them(tmp_path: Path) -> None:
+    text = r"""\newcommand{\R}{\mathbb{R}}\begin{document}
+\section{Bolzano--Weierstrass in $\R^n$} Words.
+\begin{lemma}[H\"older's \emph{``trick''}]\label{a} More.\end{lemma}
+\end{document}"""
+    parts = parts_of(tmp_path, "a.tex", text)
+    titles = [part.partition(" | ")[0] for part in parts.values()]
+    section = r"Bolzano–Weierstrass in $\mathbb{R}^n$"
+    assert titles == [section, f"{section} › Lemma: Hölder's “trick”"]
+
+
 def test_references_of_a_statement_are_those_of_its_proof_too(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text(THESIS)
     parts = {part.anchor: part for part in read_source(tmp_path / "thesis.tex", tmp_path).parts}
@@ -85,7 +96,7 @@ def test_references_of_a_statement_are_those_of_its_proof_too(tmp_path: Path) ->
 def test_a_whole_file_is_one_part(tmp_path: Path) -> None:
     parts = parts_of(tmp_path, "thesis.tex", THESIS, whole=True)
     assert list(parts) == [""]
-    assert parts[""].startswith(r"Analysis {\em One} | ")
+    assert parts[""].startswith("Analysis One | ")
     for words in ("Welcome", "Bolzano", "diverges"):
         assert words in parts[""]
 

@@ -219,7 +219,8 @@ class SearchPages:
                 found = index.task.found(hit, self._collection)
                 return self._document(doc_id, found, name, query)
 
-        raise HTTPException(404, f"There is no document {doc_id[:40]} in {self._collection.name}.")
+        message = f"There is no document “{doc_id[:40]}” in {self._collection.name}."
+        raise HTTPException(404, message)
 
     def _document(self, doc_id: str, found: Found, task: str, query: str) -> Response:
         """Return the page of a document."""
