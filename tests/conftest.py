@@ -63,12 +63,14 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Start the files of FIRST first, then those with slow tests; leave out what guards nothing."""
+    """Leave out what guards nothing; workers start the files of FIRST first, then slow tests."""
     patterns = left_out()
     guards_nothing = [item for item in items if is_left_out(item, patterns)]
     config.hook.pytest_deselected(items=guards_nothing)
     items[:] = [item for item in items if not is_left_out(item, patterns)]
 
+    if not hasattr(config, "workerinput"):  # One process keeps the order that it was given.
+        return
     tests = ROOT / "tests"
     order = {tests / name: place for place, name in enumerate(FIRST)}
     assert all(path.is_file() for path in order), "a file of FIRST is not there"
