@@ -54,7 +54,7 @@ _PRIME_PREFIX: Final = re.compile(r"prime?_")
 _TOPIC: Final = re.compile(r"[AB]\.([1-9][0-9]{0,2})")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunName:
     """The parts of an official file name: `[team]-[task]-[id]-[manual|auto]-[fields]-[P|A].tsv`.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from pydantic import ValidationError
 
 from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
@@ -24,6 +25,13 @@ def test_the_default_has_the_three_variants_and_official_names() -> None:
         "bm25arq-task1-bm25-auto-both-P",
     ]
     assert task.settings.weights("both")["answer_operators"] == 0.3
+
+
+def test_settings_do_not_change_after_they_were_read() -> None:
+    settings = configured("task1").settings
+    with pytest.raises(ValidationError, match="frozen"):
+        settings.bm25.k1 = 2.0
+    assert settings.bm25.k1 == configured("task1").settings.bm25.k1
 
 
 def test_a_configuration_of_0_4_is_read_and_its_former_keys_are_named(

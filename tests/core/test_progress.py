@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import re
+import subprocess
 import sys
 import time
 import unicodedata
@@ -31,6 +33,21 @@ def wait_for(log: io.StringIO, text: str) -> None:
     while text not in log.getvalue():
         assert time.monotonic() < until, log.getvalue()
         time.sleep(0.01)
+
+
+def test_a_note_has_one_colour_in_a_terminal() -> None:
+    note = "3 of 5 rows of 'a.tsv' are true"
+    code = (
+        f"from arqmath_bm25.core.progress import console, tell; console.quiet = 0; tell({note!r})"
+    )
+    shown, terminal = os.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
+    environment.pop("NO_COLOR", None)
+    subprocess.run([sys.executable, "-c", code], stderr=terminal, env=environment, check=True)
+    os.close(terminal)
+    written = os.read(shown, 1000).decode()
+    os.close(shown)
+    assert written == f"\x1b[33mnote: {note}\x1b[0m\r\n"
 
 
 def test_a_log_tells_how_far_it_is(log: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.reading import open_bytes, read_bytes, read_text
+from arqmath_bm25.core.reading import open_bytes, read_bytes, read_csv, read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,3 +79,17 @@ def test_what_gzip_packed_is_read_in_bounded_memory(tmp_path: Path) -> None:
     line, whole = done.stdout.splitlines()
     assert "run.tsv.gz: row 1: a binary file" in line
     assert whole.endswith("536,870,912 bytes or more; no batch unpacks to that")
+
+
+def test_rows_of_a_csv_are_read_by_the_names_in_its_header(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_bytes('\ufefftopic,label\r\nA.1,"High, ""sure"""\r\nA.2\r\n'.encode())
+    assert read_csv(path, "batch", "topic", "label") == [
+        {"topic": "A.1", "label": 'High, "sure"'},
+        {"topic": "A.2", "label": ""},
+    ]
+    with pytest.raises(InputError, match=r"labels\.csv: row 1: no column post; expected a batch"):
+        read_csv(path, "batch", "topic", "post")
+    path.write_bytes(b"")
+    with pytest.raises(InputError, match="row 1: no column topic"):
+        read_csv(path, "batch", "topic")

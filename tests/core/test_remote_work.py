@@ -119,6 +119,36 @@ def test_spark_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -
         SparkWorkers("spark://127.0.0.1:7077")
 
 
+class Executors(SparkWorkers):
+    """Executors that this process is; how many jobs each wave has is noted."""
+
+    count, _errors = 2, ()
+
+    def __init__(self) -> None:
+        self.waves: list[int] = []
+
+    def _do(self, work: Callable[[J], R], wave: list[J]) -> list[R]:
+        self.waves.append(len(wave))
+        return [work(job) for job in wave]
+
+
+def half(number: int) -> int:
+    if number % 2:
+        raise InputError(f"{number} is odd")
+    return number // 2
+
+
+def test_spark_gets_jobs_in_waves_and_wrong_input_ends_the_work() -> None:
+    executors = Executors()
+    assert list(executors.map(half, range(0, 40, 2))) == list(range(20))
+    assert executors.waves == [8, 8, 4]
+
+    done = executors.map(half, [4, 6, 7, 8])
+    assert [next(done), next(done)] == [2, 3]
+    with pytest.raises(InputError, match="7 is odd"):
+        next(done)
+
+
 def test_shards_that_lack_documents_are_refused(tmp_path: Path) -> None:
     documents = written(tmp_path / "parts", HERE)
     (documents / "part-00003.jsonl").unlink()

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from arqmath_bm25.core.manifest import MANIFEST, Manifest
 from arqmath_bm25.core.stores import outdated, remove_former, stores
@@ -46,3 +50,42 @@ def test_an_index_of_version_0_4_is_outdated(tmp_path: Path) -> None:
     assert index.path == tmp_path / MANIFEST
     index.remove()
     assert list(tmp_path.iterdir()) == [asked]
+
+
+RECIPE = {"analysis version": 7, "chosen": {"until": 2018}, "settings": {"stemmer": "english"}}
+LINKS = Source("links.xml", 9, "links")
+
+
+@pytest.mark.parametrize(
+    ("version", "recipe", "sources", "reason"),
+    [
+        ("0.5.0", {}, [NOW], None),
+        ("0.5.9", {}, [NOW], None),  # reads the same indexes
+        ("0.4.0", {}, [NOW], "built by version 0.4.0, this is 0.5.0"),
+        ("0.5.0", {"analysis version": 6}, [NOW], "built with an older analysis"),
+        ("0.5.0", {"chosen": {"until": 2019}}, [NOW], "built with another --until"),
+        ("0.5.0", {"settings": {}}, [NOW], "built with other analysis settings"),
+        ("0.5.0", {}, [BEFORE], r"other data \(a\.tex has other content\)"),
+        ("0.5.0", {}, [LINKS], r"other data \(from links\.xml, which is not there\)"),
+        ("0.5.0", {}, [], r"other data \(without a\.tex\)"),
+    ],
+)
+def test_an_index_says_by_what_it_does_not_serve(
+    version: str, recipe: dict[str, Any], sources: list[Source], reason: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("arqmath_bm25.core.manifest.__version__", "0.5.0")
+    made = Manifest("docs", {}, True, {**RECIPE, **recipe}, sources, {}, {}, 0.0, version)
+    said = made.stale_reason(RECIPE, [NOW])
+    if reason is None:
+        assert said is None
+    else:
+        assert said is not None
+        assert re.search(reason, said)
+
+
+def test_files_in_another_order_are_other_data() -> None:
+    made = Manifest("docs", {}, True, {}, [LINKS, NOW], {}, {}, 0.0)
+    said = made.stale_reason({}, [NOW, LINKS])
+    assert said == "this index was built from other data (in another order)"
+    assert replace(made, sources=[NOW, LINKS]).stale_reason({}, [NOW, LINKS]) is None

@@ -326,6 +326,13 @@ def test_an_error_is_one_sentence_with_its_cure(answer: Answer, cure: str | None
     assert (f"; {cure}" in said) if cure else (";" not in said)
 
 
+def test_a_cluster_that_does_not_answer_is_named_at_once() -> None:
+    with answering(lambda _: Answer(503)) as running:
+        with pytest.raises(InputError, match=r"\(503\)") as refused:
+            connect([running.url])
+        assert "goes on later" not in str(refused.value)
+
+
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
 def test_what_may_pass_is_asked_again_and_what_cannot_is_not(
     monkeypatch: pytest.MonkeyPatch, status: int

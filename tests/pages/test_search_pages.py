@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
-from serving import Client, page, running
+from serving import Client, open_site, page, running
 
 import arqmath_bm25 as arq
 from arqmath_bm25.analysis.html import read_body, read_title
@@ -301,6 +303,34 @@ def test_what_cannot_be_answered_is_said_to_be_so(
     assert message in answer.text
     kind = "application/json" if path.startswith("/api/") else "text/html"
     assert answer.headers["content-type"].startswith(kind)
+
+
+def test_a_text_of_a_json_answer_has_at_most_300_characters(client: Client) -> None:
+    results = client.get("/api/search", q="the number", depth=100).json()["results"]
+    lengths = [len(result["text"].removesuffix(" …").replace("$", "")) for result in results]
+    assert 250 < max(lengths) <= 300
+
+
+def test_searches_beyond_those_that_wait_are_refused_for_now(
+    indexes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arqmath_bm25.pages.web.search_pages._MAX_WAITING", 1)
+    site = open_site(SAMPLE, indexes)  # two threads
+    with running(site) as address, ThreadPoolExecutor(3) as clients:
+        client = Client(address)
+        post = client.get("/api/search", q="the number").json()["results"][0]["post_id"]
+        with site._reading:  # Pages of posts wait for it.
+            waiting = [clients.submit(client.get, f"/posts/{post}") for _ in range(3)]
+            until = time.monotonic() + 30
+            while site._threads.statistics().tasks_waiting < 1:
+                assert time.monotonic() < until
+                time.sleep(0.01)
+            refused = client.get("/api/search", q="the number")
+        assert [answer.result().status for answer in waiting] == [200] * 3
+
+    assert refused.status == 503
+    assert refused.headers["retry-after"] == "2"
+    assert "Too many searches at once; try again." in refused.text
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,18 @@ def test_of_equal_scores_the_first_row_comes_first_then_visual_ids_descend(
     assert list(ranking) == best(ranking, 10) == ["9", "8", "7", "12"]
 
 
+def test_an_id_beyond_32_bits_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "1.tsv"
+    header = "\t".join(COLUMNS["v2"])
+    for largest, fits in ((2**31 - 1, True), (2**31, False)):
+        path.write_text(f"{header}\n{largest}\t10\t10\tanswer\t7\tx\n")
+        if fits:
+            assert FormulaIds.read(path).formula.tolist() == [largest]
+        else:
+            with pytest.raises(InputError, match="an id is larger than 2147483647"):
+                FormulaIds.read(path)
+
+
 def test_unknown_formulas_are_skipped_and_counted(tmp_path: Path, ids: FormulaIds) -> None:
     unknown: list[int | str] = [999, "q_1", "0101", 10**12, 109]  # 109 has no visual id
     rows: list[tuple[str, int | str, int, float]] = [

@@ -17,7 +17,7 @@ from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.rows import EXAMPLES, Findings, Level
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.run_writing import write_run
-from arqmath_bm25.runs.task_rules import check_teams, detect_task
+from arqmath_bm25.runs.task_rules import RULES, check_teams, detect_task
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -280,6 +280,21 @@ def test_the_task_is_told_by_name_or_by_topic(tmp_path: Path) -> None:
     assert (detect_task(by_name), detect_task(by_topic)) == ("task2", "task2")
     with pytest.raises(InputError, match="--task"):
         detect_task(neither)
+
+
+def test_a_trec_run_may_have_0_for_q0(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    for topic, task in (("A.1", "task1"), ("B.1", "task2"), ("7", "docs")):
+        path.write_text(f"{topic} 0 5 1 2.0 mine\n")
+        assert detect_task(path) == task
+
+
+def test_grades_have_the_names_of_the_guidelines() -> None:
+    for task in ("task1", "task2", "task3"):
+        assert RULES[task].grades == {3: "high", 2: "medium", 1: "low", 0: "not relevant"}
+        assert RULES[task].relevant == 2
+    assert RULES["nlps"].grades == {1: "premise"}
+    assert RULES["nlps"].relevant == 1
 
 
 def test_a_team_has_five_runs_and_one_primary(tmp_path: Path) -> None:

@@ -8,12 +8,14 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from cluster_proxy import Answer, Asked
 from program import arqmath, refused
 from stub_cluster import StubCluster, stub_cluster
 
 from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.tasks.answers.answer_documents import _marks
 from arqmath_bm25.tasks.cluster_blocks import read_blocks, write_blocks
 from arqmath_bm25.tasks.document_parts import PartForms, write_parts
 from arqmath_bm25.tasks.sealed_blocks import (
@@ -58,6 +60,18 @@ def test_runs_have_about_the_size_that_is_asked_for(
     sizes: list[int], marks: list[int], ends: list[int]
 ) -> None:
     assert run_ends(sizes, marks, 10) == ends
+
+
+def test_threads_end_parts_as_often_as_their_sizes_say() -> None:
+    threads = np.arange(1, 100_001)
+    marks = _marks(threads)
+    assert len(set(marks)) == len(threads)
+    assert min(marks) >= 0
+    assert max(marks) <= NEVER
+    # Of threads of 5 answers, in parts of at least 50 and about 100, each tenth ends a part.
+    ends = run_ends([5] * len(threads), marks, 100)
+    length = 5 * len(threads) / len(ends)
+    assert 80 < length < 130
 
 
 def test_a_part_that_is_added_or_removed_changes_the_blocks_beside_it() -> None:

@@ -106,6 +106,15 @@ def test_the_words_of_a_question_choose_among_the_instances(ranker: Index) -> No
     assert len(chosen) > 1
 
 
+def test_a_formula_that_a_topic_has_twice_weighs_twice(ranker: Index) -> None:
+    formula = r"\sqrt2+\sqrt3"
+    topics = [Topic("", "", formulas=(formula,) * n) for n in (1, 2)]
+    once, twice = ranker.rank(topics, "math", 20, 1)
+    assert once
+    assert [hit.doc_id for hit in twice] == [hit.doc_id for hit in once]
+    assert [hit.score for hit in twice] == [2 * hit.score for hit in once]
+
+
 def test_nothing_in_common_is_no_hit(ranker: Index) -> None:
     for variant in TASK.variants:
         assert search(ranker, r"\unheard", "", variant, depth=10) == []

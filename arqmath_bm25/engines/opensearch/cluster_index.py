@@ -386,22 +386,20 @@ def _create(client: Any, name: str, lines: Sequence[str], size: int) -> list[str
         filter_path="items.create.status,items.create.error.reason",
     )
     rejected = list[str]()
-    reason = ""
-    status = 0
+    refusal: dict[str, Any] = {}
     try:
         for line, (created, answer) in zip(lines, answers, strict=True):
             outcome = answer["create"]
             # Status 409 says that an earlier try created the document.
             if not created and outcome["status"] != 409:
                 rejected.append(line)
-                reason = outcome["error"]["reason"]
-                status = outcome["status"]
+                refusal = outcome
     except TransportError as error:
         if error.status_code == 413 and size > _SMALLEST:
             return _create(client, name, lines, size // 2)
         raise
     if len(rejected) == len(lines):
-        raise TransportError(status, reason, {})
+        raise TransportError(refusal["status"], refusal["error"]["reason"], {})
     return rejected
 
 
