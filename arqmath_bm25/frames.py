@@ -19,7 +19,6 @@ from arqmath_bm25.core.guesses import showing_its_arguments
 from arqmath_bm25.core.labs import MAX_DEPTH, RunTask, is_official, known_year, official_stem
 from arqmath_bm25.core.lazy import LazyModule
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.core.writing import read_manifest
 from arqmath_bm25.evaluation import qrels as qrels_files
 from arqmath_bm25.evaluation.comparing import compare_runs
 from arqmath_bm25.evaluation.evaluator import ScoredRun, score_run
@@ -347,9 +346,8 @@ def read_run(path: str | Path) -> pd.DataFrame:
     frame.attrs["task"] = run.task
     if run.tag:
         frame.attrs["name"] = run.tag
-    manifest = read_manifest(path)
-    if manifest:
-        frame.attrs["manifest"] = manifest
+    if run.manifest:
+        frame.attrs["manifest"] = run.manifest
     return frame
 
 

@@ -27,13 +27,13 @@ from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LAB_TASKS, MAX_DEPTH, YEARS, RankingTask, RunTask, official_stem
 from arqmath_bm25.core.progress import counted, some
-from arqmath_bm25.core.writing import complete, sources
+from arqmath_bm25.core.writing import sources, together
 from arqmath_bm25.runs.eligible import Eligible
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.rows import Findings
 from arqmath_bm25.runs.run import Run
-from arqmath_bm25.runs.run_writing import RunForm, hits_of, ir_metadata_of, write_run
+from arqmath_bm25.runs.run_writing import RunForm, hits_of, ir_metadata_of, write_rows, write_run
 from arqmath_bm25.runs.task_rules import RULES, check_teams, detect_task
 from arqmath_bm25.version import __version__
 
@@ -78,14 +78,15 @@ def _write_for_tira(run: Path, directory: Path) -> None:
     read = Run.read(run)
     read.rules.require("TREC form", run)
     metadata = ir_metadata_of(run)
-    outputs = [directory / "run.txt", directory / "ir-metadata.yml"]
-    for output in outputs:
-        keep_runs(output, [run])
+    run_file = directory / "run.txt"
+    metadata_file = directory / "ir-metadata.yml"
+    keep_runs(run_file, [run])
 
     tag = read.tag or official_stem(run)
-    rows = write_run(outputs[0], hits_of(read), tag, read.task, "trec")
-    with complete(outputs[1]) as file:
-        yaml.safe_dump(metadata, file, sort_keys=False, allow_unicode=True)
+    with together() as outputs:
+        rows = write_rows(outputs.open(run_file), hits_of(read), tag, read.task, "trec")
+        described = outputs.open(metadata_file)
+        yaml.safe_dump(metadata, described, sort_keys=False, allow_unicode=True)
     out.print(f"{directory}: {counted(len(read.topics), 'topics')}, {counted(rows, 'rows')}")
 
 

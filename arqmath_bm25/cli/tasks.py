@@ -30,7 +30,7 @@ from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.core.stores import outdated
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import Processes
-from arqmath_bm25.core.writing import read_manifest
+from arqmath_bm25.core.writing import stored_manifest
 from arqmath_bm25.engines.engine import AUTO, Engine, chosen_engine
 from arqmath_bm25.engines.opensearch.cluster_index import remove_index, stored_indexes
 from arqmath_bm25.engines.opensearch.connection import connect
@@ -302,7 +302,7 @@ def _run_file(
     if options.overwrite:
         return target, manifest
 
-    existing = read_manifest(target)
+    existing = stored_manifest(target)
     differs = any(existing.get(key) != manifest.get(key) for key in _DECISIVE)
     if existing and differs:
         raise InputError(

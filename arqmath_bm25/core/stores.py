@@ -89,6 +89,14 @@ def _why_absent(store: Path, recipe: Mapping[str, Any], sources: Sequence[Source
             return f"{folder}: {manifest.stale_reason(recipe, sources)}"
     if is_before_stores(folder):
         return f"{folder}: this index was built by a version before 0.5, whose form is another one"
+
+    # The name of a store tells its files, that of the collection's folder does not.
+    for same in sorted(folder.parent.parent.glob(f"*/{folder.name}/{store.name}")):
+        former = same.parent.parent
+        return (
+            f"{folder}: there is no index, but {same} is of the same files, in a folder named "
+            f"{former.name}; if there is none any more, rename {former} to {folder.parent.name}"
+        )
     return f"{folder}: there is no index"
 
 

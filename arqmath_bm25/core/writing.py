@@ -19,6 +19,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import IO, Any, Final, NoReturn, cast
 
@@ -166,6 +167,8 @@ class Outputs:
 
         target = path.resolve() if by_user and path.is_symlink() else path
         with naming_errors(target):
+            if target.is_dir():  # Others would have their names before this one is refused.
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
             self.locks.enter_context(alone(target))
             output = self._add(_beside(target))
             if manifest is not None:
@@ -287,15 +290,42 @@ def manifest_path(path: Path) -> Path:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Return the manifest of a file; an empty one if it is missing or is not a manifest.
+    """Return the manifest of a file; an empty one if it is missing or describes another content.
 
-    A writer that was killed between the two renames left the older manifest, which does not have
-    the digest of the file (`is_as_written`).
+    Somebody edited the file, or its writer was killed between the two renames: a note says so.
     """
+    manifest = stored_manifest(path)
+    if describes_other_content(manifest, path):
+        _tell_of_other_content(path)
+        return {}
+    return manifest
+
+
+def stored_manifest(path: Path) -> dict[str, Any]:
+    """Return the manifest beside a file, whatever content it describes; an empty one if missing."""
     manifest = written_json(manifest_path(path))
     if not isinstance(manifest, dict):
         return {}
     return manifest
+
+
+def describes_other_content(manifest: Mapping[str, Any], path: Path) -> bool:
+    """Return whether a manifest has the digest of another content than that of a file."""
+    if "sha256" not in manifest:  # It is of another program.
+        return False
+    with suppress(OSError):
+        return path.is_file() and digests([path]) != [manifest["sha256"]]
+    return False
+
+
+@cache  # so that it is said once
+def _tell_of_other_content(path: Path) -> None:
+    from arqmath_bm25.core.progress import tell  # loads rich, which scoring need not wait for
+
+    tell(
+        f"{path}: the manifest beside it describes another content (SHA-256), so it does not say "
+        "how this file was made"
+    )
 
 
 def written_json(path: Path) -> Any:
@@ -309,7 +339,7 @@ def written_json(path: Path) -> Any:
 def is_as_written(path: Path) -> bool:
     """Return whether a file is unchanged since its manifest was written."""
     with suppress(OSError):
-        return path.is_file() and [read_manifest(path).get("sha256")] == digests([path])
+        return path.is_file() and [stored_manifest(path).get("sha256")] == digests([path])
     return False
 
 

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, Self
+from typing import Any, Final, Literal, NamedTuple, Self
 
 from arqmath_bm25.core.labs import MAX_DEPTH, RunTask
+from arqmath_bm25.core.writing import read_manifest
 from arqmath_bm25.runs.eligible import Eligible
 from arqmath_bm25.runs.formula_ids import COMMENT, DELETED, FormulaIds, id_numbers
 from arqmath_bm25.runs.rows import Findings, RunRow
@@ -74,6 +75,7 @@ class Run:
         self.columns = task  # the task whose columns the file has
         self.form: RowForm = "lab"
         self.departures = Findings()  # departures of the rows from the lab's form
+        self.manifest: dict[str, Any] = {}  # says how the file was made
         self._open_ids = ids
         if self.has_posts and self.topics:
             self._normalise_columns()
@@ -103,6 +105,7 @@ class Run:
         run = cls(path, task or columns, rows, ids)
         run.columns = columns
         run.departures = departures
+        run.manifest = read_manifest(path)
         return run
 
     def faults(

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import IO, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -91,19 +91,30 @@ def write_run(
     if manifest is not None:
         manifest = {**manifest, "tag": tag, "form": form}
 
+    with complete(path, manifest=manifest, by_user=by_user) as file:
+        return write_rows(file, rankings, tag, task, form)
+
+
+def write_rows(
+    file: IO[str],
+    rankings: Iterable[tuple[str, Sequence[Hit]]],
+    tag: str,
+    task: RunTask,
+    form: RunForm,
+) -> int:
+    """Write the rows of a run as `write_run` does, and return their number."""
     rules = RULES[task]
     line = rules.line
     if form == "trec" and rules.trec_mark:
         line = _TREC_LINE
 
     count = 0
-    with complete(path, manifest=manifest, by_user=by_user) as file:
-        for topic, hits in rankings:
-            scores = separated([hit.score for hit in hits])
-            ranked = zip(hits, scores, strict=True)
-            for rank, (hit, score) in enumerate(ranked, 1):
-                file.write(line(topic, hit, rank, score, tag))
-                count += 1
+    for topic, hits in rankings:
+        scores = separated([hit.score for hit in hits])
+        ranked = zip(hits, scores, strict=True)
+        for rank, (hit, score) in enumerate(ranked, 1):
+            file.write(line(topic, hit, rank, score, tag))
+            count += 1
 
     return count
 

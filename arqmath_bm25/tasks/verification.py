@@ -23,7 +23,7 @@ from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.known_paths import known_path
 from arqmath_bm25.core.labs import MAX_DEPTH, RankingTask, RunTask
 from arqmath_bm25.core.stores import why_unusable
-from arqmath_bm25.core.writing import digests, is_as_written, manifest_path, read_manifest
+from arqmath_bm25.core.writing import digests, is_as_written, manifest_path, stored_manifest
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.run import Run
@@ -93,7 +93,7 @@ def verify_run(
     With `quick` digests are compared, and nothing is ranked. Raises InputError that names the first
     thing that is not as the manifest says.
     """
-    manifest = read_manifest(run)
+    manifest = stored_manifest(run)
     if not manifest:
         raise InputError(f"{run}: no manifest is beside it, so nothing says how it was made")
     if not is_as_written(run):
@@ -108,7 +108,7 @@ def verify_run(
 def first_ranked(run: Path) -> Path:
     """Return the first run that a run was fused from; of any other run, itself."""
     for _ in range(5):
-        members = read_manifest(run).get("runs")
+        members = stored_manifest(run).get("runs")
         if not isinstance(members, list) or not members or not isinstance(members[0], dict):
             break
         try:

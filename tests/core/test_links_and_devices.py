@@ -180,6 +180,15 @@ def test_outputs_that_belong_together_appear_together(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
 
+def test_no_output_appears_beside_one_that_is_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "b.csv").mkdir()
+    refused = pytest.raises(InputError, match=r"b\.csv: Is a directory")
+    with refused, together() as outputs:
+        outputs.open(tmp_path / "a.csv").write("new")
+        outputs.open(tmp_path / "b.csv").write("new")
+    assert [path.name for path in tmp_path.iterdir()] == ["b.csv"]
+
+
 def test_a_link_under_a_name_that_the_program_chose_is_replaced(
     victim: Path, tmp_path: Path
 ) -> None:

@@ -7,11 +7,15 @@ import os
 from pathlib import Path
 
 import pytest
+from program import printed, refused
 
+import arqmath_bm25 as arq
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.known_paths import known_path, note_path
+from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.runs.run_writing import Provenance, provenance
+from arqmath_bm25.evaluation.qrels import read_qrels
+from arqmath_bm25.runs.run_writing import Provenance, provenance, write_run
 
 
 @pytest.fixture(autouse=True)
@@ -77,3 +81,64 @@ def test_a_damaged_list_of_known_paths_names_none(tmp_path: Path, known: str) ->
     assert known_path("f") is None
     note_path("f", tmp_path)
     assert known_path("f") == tmp_path
+
+
+OTHER = "run.tsv: the manifest beside it describes another content (SHA-256)"
+
+
+@pytest.fixture
+def half_written(tmp_path: Path) -> Path:
+    """Return a run whose writer was killed before its manifest got its name."""
+    qrels = read_qrels(LAYOUT.qrels("task1", "2021"))
+    path = tmp_path / "run.tsv"
+    for k1, sign in ((0.9, 1), (1.7, -1)):
+        rankings = {
+            topic: [Hit(doc, sign * grade) for doc, grade in grades.items()]
+            for topic, grades in qrels.items()
+        }
+        manifest = {
+            "variant": "text",
+            "settings": {"bm25": {"k1": k1}},
+            "implementation": {"executable": {"cmd": "arqmath-bm25 run"}},
+        }
+        write_run(path, rankings.items(), "mine", "task1", "lab", manifest)
+        if sign == 1:
+            older = path.with_name("run.tsv.manifest.json").read_bytes()
+            assert provenance(path).settings == {"bm25": {"k1": 0.9}}
+    assert provenance(path).settings == {"bm25": {"k1": 1.7}}
+    path.with_name("run.tsv.manifest.json").write_bytes(older)
+    return path
+
+
+def test_settings_of_another_content_are_not_those_of_a_run(half_written: Path) -> None:
+    assert provenance(half_written) == NOTHING
+    assert "manifest" not in arq.read_run(half_written).attrs
+
+
+@pytest.mark.parametrize("command", ["eval", "compare", "report", "fuse", "validate"])
+def test_commands_say_that_a_manifest_describes_another_content(
+    command: str, half_written: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.tsv"
+    other.write_bytes(half_written.read_bytes())
+    arguments: list[object] = [command, half_written, other]
+    if command in ("report", "fuse"):
+        arguments += ["-o", tmp_path / "output"]
+    said = printed(*arguments)
+    assert said.count(OTHER) == 1
+    if command == "report":
+        (page,) = (tmp_path / "output").rglob("run*.html")
+        text = page.read_text(encoding="utf-8")
+        assert "no manifest of its content is beside this run" in text
+        assert "k1" not in text
+
+
+def test_nothing_is_proved_or_published_of_another_content(
+    half_written: Path, tmp_path: Path
+) -> None:
+    said = refused("convert", half_written, "--tira", tmp_path / "tira")
+    assert OTHER in said
+    assert "no manifest beside it says how it was made" in said
+    assert not (tmp_path / "tira").exists()
+    said = refused("verify", half_written)
+    assert "run.tsv: not the file that its manifest describes (another SHA-256)" in said

@@ -48,6 +48,14 @@ def test_a_run_that_nobody_described_is_refused(run: Path, tmp_path: Path) -> No
     assert "no manifest beside it says how it was made" in message
 
 
+def test_both_files_appear_or_none(run: Path, tmp_path: Path) -> None:
+    with_manifest(run)
+    directory = tmp_path / "tira"
+    (directory / "ir-metadata.yml").mkdir(parents=True)
+    assert "ir-metadata.yml: " in refused("convert", run, "--tira", directory)
+    assert [path.name for path in directory.iterdir()] == ["ir-metadata.yml"]
+
+
 def test_one_form_of_output_is_chosen(run: Path, tmp_path: Path) -> None:
     assert "either --output FILE or --tira DIR" in refused("convert", run)
     both = ("-o", tmp_path / "a.tsv", "--tira", tmp_path / "tira")

@@ -235,6 +235,28 @@ def test_data_and_indexes_may_be_moved(indexes: Path, tmp_path: Path) -> None:
         Index.open(Collection(data, tmp_path / "moved"), "task1")
 
 
+def test_of_data_under_another_name_the_index_is_named(
+    sample_indexes: Path, tmp_path: Path
+) -> None:
+    indexes = linked(sample_indexes, tmp_path / "indexes")
+    shutil.copytree(SAMPLE, tmp_path / "renamed")
+    collection = Collection(tmp_path / "renamed", indexes)
+    own = store(indexes, "task1", "flat", SAMPLE.name)
+    said = f"{own} is of the same files, in a folder named {SAMPLE.name}; "
+    with pytest.raises(NoIndexError, match=re.escape(said)):
+        Index.open(collection, "task1")
+    (indexes / SAMPLE.name).rename(indexes / "renamed")
+    assert Index.open(collection, "task1").search(QUERY, "both", 3)
+
+
+def test_an_index_that_is_removed_while_it_is_opened_says_so(indexes: Path, tmp_path: Path) -> None:
+    shutil.copytree(indexes, tmp_path / "indexes")
+    opened = Index.open(Collection(SAMPLE, tmp_path / "indexes"), "task1")
+    shutil.rmtree(opened.directory)
+    with pytest.raises(InputError, match=f"{opened.directory}: the index was removed meanwhile"):
+        opened.search(QUERY, "both", 3)
+
+
 def test_tables_are_read_once_for_all_that_use_them(
     indexes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -216,8 +216,6 @@ class Session:
         if is_needed and content != self._written:
             with complete(self.results, None) as file:
                 file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
             self._written = content
 
 

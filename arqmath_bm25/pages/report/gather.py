@@ -20,7 +20,6 @@ from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, HIGHEST, RunTask, known_year
 from arqmath_bm25.core.records import Topic
-from arqmath_bm25.core.writing import read_manifest
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import NAMES, Measure, measures_of
 from arqmath_bm25.evaluation.qrels import Judgments, Qrels
@@ -51,7 +50,7 @@ class ReportedRun:
     file: str  # the name of the file
     topics: dict[str, dict[str, RunRow]]  # topic -> id of the document in judgments -> its row
     score: RunScore | None
-    manifest: dict[str, Any]  # the manifest next to the run file
+    manifest: dict[str, Any]  # says how the run was made; empty if that is not known
 
     @property
     def values(self) -> Mapping[str, Mapping[str, float]]:
@@ -284,8 +283,7 @@ def _score(
                 "DATA of the same collection? `arqmath-bm25 validate` says more"
             )
 
-        manifest = read_manifest(run.path)
-        reported.append(ReportedRun(short, name, ranked.rows, score, manifest))
+        reported.append(ReportedRun(short, name, ranked.rows, score, run.manifest))
 
     return reported, judgments
 
