@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import arqmath_bm25 as arq
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.html import read_body
-from arqmath_bm25.analysis.mathml import source_latex
+from arqmath_bm25.analysis.mathml import mark_formulas, source_latex
 from arqmath_bm25.collection.formulas import read_formulas
 
 if TYPE_CHECKING:
@@ -135,6 +135,18 @@ def test_notes_that_are_no_latex_of_the_whole_give_way_to_the_elements(
     for page in (f"<p>{element}</p>", f"<article>{element}</article>"):
         (formula,) = read_body(page, "auto").formulas
         assert latex.tokenize(formula.latex) == latex.tokenize(expected)
+
+
+def test_pictures_that_are_no_formulas_stay() -> None:
+    picture = '<img src="cat.png" alt="a cat">'
+    formula = '<img class="mwe-math-fallback-image-inline" src="f.svg" alt="x^2">'
+    html = f"<p>{picture} {formula}</p>"
+    assert mark_formulas(html) == f'<p>{picture} <span class="math-container">$x^2$</span></p>'
+
+
+def test_a_post_with_spans_has_no_other_formulas() -> None:
+    post = '<p><span class="math-container">$x$</span> and <math><mi>y</mi></math></p>'
+    assert mark_formulas(post) == post
 
 
 def mathjax(inner: str) -> str:

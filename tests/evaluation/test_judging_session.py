@@ -62,6 +62,12 @@ def test_a_line_says_when_who_what_and_whether_it_was_undone(results: Path) -> N
     assert labels(results) == {"0": "High"}
 
 
+def test_labels_may_be_saved_in_a_new_folder(tmp_path: Path) -> None:
+    results = tmp_path / "2026" / "june" / "anna.csv"
+    judge(results, "High")
+    assert labels(results) == {"0": "High"}
+
+
 def test_undo_reaches_back_over_restarts(results: Path) -> None:
     judge(results, "High", "Low")
     for hit in (HITS[1], HITS[0]):
