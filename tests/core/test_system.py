@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import subprocess
 import sys
@@ -11,6 +13,7 @@ import pytest
 
 from arqmath_bm25.core import system
 from arqmath_bm25.core.system import processors
+from arqmath_bm25.core.writing import complete
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,3 +41,19 @@ def test_the_quota_of_a_container_limits_the_processors(
     assert processors() == 64  # where there is no such file
     (tmp_path / "cpu.max").write_text(f"{content}\n")
     assert processors() == most
+
+
+@pytest.mark.parametrize("missing", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_is_told_once_and_written_to(
+    missing: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def flock(descriptor: int, operation: int) -> None:
+        raise OSError(missing, os.strerror(missing))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    system._tell_of_no_locks.cache_clear()
+    for name in ("a", "b"):
+        with complete(tmp_path / name) as file:
+            file.write("written")
+        assert (tmp_path / name).read_text() == "written"
+    assert caplog.text.count("this file system has no locks") == 1

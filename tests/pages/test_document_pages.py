@@ -69,6 +69,13 @@ def test_the_name_of_an_untitled_document_has_its_formulas(documents: Client) ->
     assert found["title"] == r"If $a_n = a > n$, then there is one prime among $a_1, \dots, a_n$."
 
 
+def test_an_untitled_document_is_headed_by_its_first_paragraph(tmp_path: Path) -> None:
+    text = "\n\nPrimes of $n$.\n\nThere are infinitely many.\n\nEuclid knew it."
+    with running(documents_site(tmp_path, [{"id": "1", "text": text}])) as address:
+        (found,) = Client(address).get("/api/search", q="primes").json()["results"]
+    assert found["title"] == "Primes of $n$."
+
+
 GROUPS = r"\newcommand{\G}{\mathbb G}\section{Groups}A \emph{group} is $\G$."
 
 

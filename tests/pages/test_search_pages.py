@@ -305,6 +305,23 @@ def test_what_cannot_be_answered_is_said_to_be_so(
     assert answer.headers["content-type"].startswith(kind)
 
 
+def test_the_longest_query_is_answered(client: Client) -> None:
+    assert client.get("/api/preview", q="a" * MAX_QUERY).status == 200
+
+
+def test_formulas_that_were_found_are_displayed_and_lead_to_their_places(client: Client) -> None:
+    asked = {"q": r"$\binom nk$", "task": "task2"}
+    found = client.get("/api/search", **asked).json()["results"]
+    results = page(client, "/", **asked).css(".result")
+    assert len(results) == len(found) == 10
+    for result, hit in zip(results, found, strict=True):
+        assert result.css('math[display="block"]')
+        link = urlsplit(result.css_first("h3 a").attributes["href"])
+        assert link.path == f"/posts/{hit['post_id']}"
+        assert link.fragment == f"post-{hit['post_id']}"
+        assert parse_qs(link.query)["formula"] == [hit["formula_id"]]
+
+
 def test_a_text_of_a_json_answer_has_at_most_300_characters(client: Client) -> None:
     results = client.get("/api/search", q="the number", depth=100).json()["results"]
     lengths = [len(result["text"].removesuffix(" …").replace("$", "")) for result in results]

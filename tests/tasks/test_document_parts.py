@@ -50,3 +50,18 @@ def test_answers_whose_question_is_missing_are_counted(sample_indexes: Path) -> 
     assert counts["documents"] == len(parents)
     without = [parent for parent in parents if parent not in questions]
     assert counts["answers without a question"] == len(without)
+
+
+def test_documents_go_when_they_are_indexed(sample_indexes: Path) -> None:
+    assert list(sample_indexes.rglob("manifest.json"))
+    assert not list(sample_indexes.rglob("documents"))
+    assert not list(sample_indexes.rglob("*.counts"))
+
+
+def test_documents_of_task_1_are_answers_alone(sample_indexes: Path) -> None:
+    index = Index.open(Collection(SAMPLE, sample_indexes), "task1")
+    posts = ElementTree.parse(SAMPLE / "Collection" / "Posts.V1.3.xml").getroot()
+    for post in posts:
+        found = index.task.find(post.get("Id"), index)
+        assert (found is not None) == (post.get("PostTypeId") == "2")
+    assert index.task.find("999999999", index) is None
