@@ -1,5 +1,8 @@
 """Break small inputs of every kind at random places and read them.
 
+An element may also become exactly empty, or stand there twice. Texts of documents are analysed and
+written as HTML besides.
+
 Each input must end in one of two ways: it is read and every row is accounted for, or it is refused
 with an InputError that names the file. Anything else is printed with the number of the input, which
 makes it again (`--only KIND --first NUMBER --inputs 1`): a traceback, a hang (CPU seconds), a row
@@ -28,6 +31,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, ZipFile
 
+from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.fetching import unpack
 from arqmath_bm25.collection.formulas import (
     COLUMNS,
@@ -36,15 +41,20 @@ from arqmath_bm25.collection.formulas import (
     read_topic_formulas,
 )
 from arqmath_bm25.collection.links import PostLinks
+from arqmath_bm25.collection.own_documents import UserDocument
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.collection.premises import read_premises, read_statements
 from arqmath_bm25.collection.published import Archive
+from arqmath_bm25.collection.source_files import read_source
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.manifest import MANIFEST, Manifest
+from arqmath_bm25.core.reading import read_text
 from arqmath_bm25.core.writing import Source
 from arqmath_bm25.evaluation.qrels import read_qrels
+from arqmath_bm25.pages.post_html import PostWriter
+from arqmath_bm25.pages.source_html import document_html
 from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import TASKS, configured
 
@@ -65,6 +75,10 @@ _PIECES: Final = tuple(
         "[" * 3000, "\\ud800", "\u2028",
     )
 )  # fmt: skip
+
+
+_ELEMENT: Final = re.compile(rb"(<(\w+)\b[^<>]*>)(?:.*?)(</\2>)|<\w+\b[^<>]*/>", re.DOTALL)
+_ANALYZER: Final = Analyzer(AnalysisSettings())
 
 
 @dataclass(frozen=True)
@@ -131,6 +145,24 @@ def _config(task: str) -> Callable[[Path], set[str]]:
     return read
 
 
+def _text(path: Path) -> set[str]:
+    """Analyse a text as each kind of document, and write it as HTML."""
+    text = read_text(path)
+    for kind in ("post", "html", "markdown", "latex", "lean", "plain", None):
+        document = UserDocument("1", text, text[:60], kind=kind)
+        for delimiters in ("mathjax", "auto"):
+            for content in document.marked(delimiters).contents(delimiters):
+                _ANALYZER(content)
+            writer = PostWriter([], delimiters)
+            writer.body(document_html(document, delimiters))
+    return set()
+
+
+def _source(path: Path) -> set[str]:
+    read_source(path, path.parent)
+    return set()
+
+
 def _keys(read: Callable[[Path], Any], *names: str) -> Callable[[Path], set[str]]:
     """Return a reader of the rows that `read` finds, by their attributes of these names."""
     key = attrgetter(*names)
@@ -179,6 +211,43 @@ def _posts_xml() -> str:
         _ROW.format(n, 1 + (n != q), "" if n == q else f' ParentId="{q}"', _MATH[n % 4])
         for n, q in questions.items()
     )
+
+
+TEXTS: Final = {
+    "a post": r"""<p>Let <span class="math-container" id="q_1">$x^2$</span> be <b>large</b>; see
+<a href="https://a.org/b?c=1&amp;d">this</a>.</p><blockquote><p>So \(y\) is too.</p></blockquote>
+<ol><li>one</li><li><code>a $b$ c</code></li></ol><pre><code>x &lt; y</code></pre>
+<img src="cat.png" alt="a cat"><hr><p>$$\begin{align} a &amp;= b \\ c &amp;= d \end{align}$$</p>""",
+    "a page": r"""<!DOCTYPE html><html><head><title>Sums</title><style>p {}</style></head><body>
+<script type="math/tex">x+y</script><script type="math/tex; mode=display">\frac{a}{b}</script>
+<math alttext="z^2"><semantics><msup><mi>z</mi><mn>2</mn></msup><annotation
+encoding="application/x-tex">z^2</annotation></semantics></math><code class="latex">p+q</code>
+<math><mrow><mi>a</mi><mo>=</mo><mfrac><mn>1</mn><mi>n</mi></mfrac></mrow></math>
+<img class="mwe-math-fallback-image-inline" alt="r_1" src="r.svg"><span class="katex"><span
+class="katex-mathml"><math><semantics><mi>k</mi><annotation encoding="application/x-tex">k
+</annotation></semantics></math></span><span class="katex-html"><span>k</span></span></span>
+<table><tr><th>a</th><td>$b$</td></tr></table><nav>menu</nav><h2 id="two">Two</h2><p>text</p>
+</body></html>""",
+    "Markdown": """---\ntitle: Notes\n---\n# Primes of $n$\n\nThere are **many** primes, [see](u).\n
+$$\na = b\n$$\n\n```math\nc+d\n```\n\n* one\n* two\n\n| a | b |\n|---|---|\n| $x$ | y |\n""",
+    "LaTeX": r"""\documentclass{article}\newcommand{\R}[1]{\mathbb{R}^{#1}}\def\be{\begin{equation}}
+\begin{document}\section{Sums}\label{s}Let $x\in\R{n}$. % a comment
+\begin{lemma}[Euler]\label{l}As in \eqref{e}, \emph{so} \(a_n\).
+\begin{align}a&=b\label{e}\end{align}
+\end{lemma}\begin{proof}By \ref{l}.\end{proof}\verb|$z$| \begin{tabular}{ll}a&b\\c&d\end{tabular}
+\[\left(\frac12\right)^{\pmatrix{1\cr2}}\]\end{document}""",
+    "Lean": """import Mathlib\n/-- A sum of $n$ terms. -/\ntheorem Nat.sum_le (n : ℕ) (h : 0 < n) :
+    ∑ i ∈ Finset.range n, i ≤ n ^ 2 := by\n  simp [h]\n\ndef double (x : ℝ) : ℝ := 2 * x\n""",
+    "plain words": "Why does sqrt(2) = 1.41... hold? What is norm(x+y), dim V = n? $5 and 10 %.",
+}  # fmt: skip
+
+
+def _notebook() -> str:
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": ["# Sums\n", "Let $x$ be.\n"]},
+        {"cell_type": "code", "metadata": {}, "source": ["print(1)\n"], "outputs": []},
+    ]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
 
 def _kinds() -> dict[str, Kind]:
@@ -246,6 +315,12 @@ def _kinds() -> dict[str, Kind]:
             )
             for task in TASKS
         },
+        **{f"text of {name}": Kind(text.encode(), _text) for name, text in TEXTS.items()},
+        **{
+            f"file {ending}": Kind(TEXTS[name].encode(), _source, f"notes.{ending}")
+            for name, ending in (("LaTeX", "tex"), ("Markdown", "md"), ("a page", "html"))
+        },
+        "notebook": Kind(_notebook().encode(), _source, "notes.ipynb"),
         **{
             f"zip {method}": Kind(_zip(method), _unpack, "a.zip")
             for method in (ZIP_STORED, ZIP_DEFLATED, ZIP_BZIP2, ZIP_LZMA)
@@ -262,6 +337,10 @@ def broken(content: bytes, chance: random.Random) -> bytes:
     if packed < 0.03:
         content = gzip.compress(content, mtime=0)
     for _ in range(chance.choice((1, 1, 1, 2, 4))):
+        elements = list(_ELEMENT.finditer(content))
+        if elements and chance.random() < 0.2:
+            content = _with_element_changed(content, chance.choice(elements), chance)
+            continue
         a, b = sorted(chance.choices(range(len(content) + 1), k=2))
         if chance.random() < 0.7:
             b = min(b, a + chance.choice((1, 1, 2, 8, 60)))
@@ -286,6 +365,16 @@ def broken(content: bytes, chance: random.Random) -> bytes:
                 content = content[:b] if chance.random() < 0.3 else content
         content = content[:a] + part + content[b:]
     return gzip.compress(content, mtime=0) if packed > 0.97 else content
+
+
+def _with_element_changed(content: bytes, element: re.Match[bytes], chance: random.Random) -> bytes:
+    """Return the content with an element that is empty, or stands there twice."""
+    begin, name, end = element.groups()
+    if name is None or chance.random() < 0.5:
+        changed = element[0] * 2
+    else:
+        changed = begin + end
+    return content[: element.start()] + changed + content[element.end() :]
 
 
 class HangError(Exception):
