@@ -15,7 +15,8 @@ variant := $(if $(VARIANT),--variant "$(VARIANT)")
 config := $(if $(CONFIG),--config "$(CONFIG)")
 
 # Tests of a file stay together; tests/conftest.py says which files start first.
-parallel := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# CPU=20 prints the 20 files and the 20 tests that take most CPU time.
+parallel := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(if $(CPU),--cpu $(CPU))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo index runs eval results test exhaustive quick lowest lint docs wheel release release-pure audit mutants bench slowdown sample lock clean
@@ -72,7 +73,7 @@ test: lint ## lint, type check and every test
 exhaustive: lint ## the same at every place of a kill or damage, of which `test` draws some
 	ARQMATH_EXHAUSTIVE=1 .venv/bin/pytest $(parallel)
 
-quick: $(READY) ## all tests but the slow ones: a few minutes
+quick: $(READY) ## all tests but the slow ones: make quick [CPU=20], the 20 costliest
 	.venv/bin/pytest $(parallel) -m "not slow"
 
 lint: $(READY) ## ruff and mypy

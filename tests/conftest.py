@@ -4,6 +4,7 @@
 * `sample_indexes` and `lite_indexes` are indexes that are only read (support/shared_indexes.py).
 * Of many equal cases some are drawn, and all by `make exhaustive` (support/chances.py).
 * What needs a node or a browser runs where it guards a change (support/guarded.py).
+* `--cpu 20` prints which files and tests take most CPU time (support/cpu_times.py).
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from arqmath_bm25.core import progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+pytest_plugins = ("cpu_times",)
 
 # Files that keep a worker for long: where the last to start is one of them, the others wait for it.
 FIRST = (
