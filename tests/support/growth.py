@@ -22,7 +22,9 @@ def check_growth(
     """
     for attempt in range(8):
         time.sleep(attempt / 4)
-        long_seconds = seconds(lambda: read(long), 2)
+        long_seconds = seconds(lambda: read(long), 1 if attempt == 0 else 2)
+        if long_seconds < limit * floor:
+            return
         short_seconds = max(seconds(lambda: read(short), 5), floor)
         if long_seconds < limit * short_seconds:
             return
