@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from program import process_of
 
 pytestmark = pytest.mark.slow
 ROOT: Final = Path(__file__).parents[2]
-PROGRAM: Final = (sys.executable, "-m", "arqmath_bm25", "-q")
 CALLS: Final = ("flock-lustre", "flock-nfs", "link", "exchange", "fallocate", "sync-directory")
 WITHOUT_HOME: Final = ("env", "-u", "HOME", "-u", "XDG_CACHE_HOME")
 WITHOUT_NAME: Final = (
@@ -34,19 +34,12 @@ def outputs(folder: Path, *before: str, **environment: str) -> dict[str, str]:
     inherited["PATH"] = os.environ["PATH"]
     inherited["HOME"] = str(folder / "home")
     steps = (
-        ("index", "task1", "--engine", "flat"),
-        ("run", "task1", "--topics", "2021", "--variant", "both"),
-        ("eval", "--task", "task1", "--json", "scores.json"),
+        "index task1 --engine flat",
+        "run task1 --topics 2021 --variant both",
+        "eval --task task1 --json scores.json",
     )
-    for step in steps:
-        done = subprocess.run(
-            [*before, *PROGRAM, *step],
-            cwd=folder,
-            env=inherited | environment,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, f"{step}: {done.stderr[-1000:]}"
+    done = process_of(steps, folder, before, env=inherited | environment)
+    assert done.returncode == 0, done.stderr[-1000:]
 
     written = [*folder.glob("runs/**/*.tsv"), folder / "scores.json"]
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in written}

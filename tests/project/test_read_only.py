@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
+from contextlib import chdir
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from program import process
+from program import arqmath, process
 
 from configs import edited
 
 if TYPE_CHECKING:
     import subprocess
-    from pathlib import Path
+    from collections.abc import Iterator
 
 NOBODY = 65534
 FLAT = ("task1", "--engine", "flat")
@@ -26,14 +29,25 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    """Return somebody else's folder with an index and runs, which all may read."""
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, sample_indexes: Path) -> Iterator[Path]:
+    """Yield a folder with an index and runs; what the program remembers is of this module alone."""
+    folder = tmp_path_factory.mktemp("made")
+    index = Path("indexes", "arqmath-sample", "task1")
+    shutil.copytree(sample_indexes / Path(*index.parts[1:]), folder / index)
     config = edited("task1", ("stop_words: true", "stop_words: false"))
-    (tmp_path / "other.yaml").write_text(config)
-    for command in ("index", "run"):
-        done = process(command, *FLAT, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
+    (folder / "other.yaml").write_text(config)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        with chdir(folder):
+            arqmath("run", *FLAT)
+        yield folder
+
+
+@pytest.fixture
+def place(tmp_path: Path, made: Path) -> Path:
+    """Return somebody else's folder with an index and runs, which all may read."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     for path in (tmp_path, *tmp_path.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
         os.chown(path, NOBODY, NOBODY)

