@@ -9,6 +9,7 @@ the archive's schema; only Id, PostTypeId and Body are required (and ParentId of
 
 from __future__ import annotations
 
+import hashlib
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,6 +32,7 @@ IntVector = NDArray[np.int64]
 POST_TABLE: Final = "posts.npy"  # under this name an index keeps the table of its posts
 QUESTION: Final = 1  # PostTypeId
 ANSWER: Final = 2
+_NO_CONTENTS: Final[IntVector] = np.empty(0, np.int64)
 
 
 class Post(NamedTuple):
@@ -95,9 +97,10 @@ class PostTable:
 
     counts: dict[str, int]
 
-    def __init__(self, path: Path, places: IntMatrix) -> None:
+    def __init__(self, path: Path, places: IntMatrix, contents: IntVector = _NO_CONTENTS) -> None:
         self.path = path.absolute()
         self._places = places  # of each post: thread, id, type, offset, length
+        self._contents = contents  # of each post: a digest, if the scan made them
 
     @cached_property
     def _by_id(self) -> tuple[IntVector, IntVector]:
@@ -107,14 +110,21 @@ class PostTable:
         return ids, rows
 
     @classmethod
-    def scan(cls, path: Path, workers: Workers = HERE, until: int | None = None) -> Self:
+    def scan(
+        cls,
+        path: Path,
+        workers: Workers = HERE,
+        until: int | None = None,
+        with_contents: bool = False,
+    ) -> Self:
         """Record the offset of every question and answer of the dump at `path`.
 
+        With `with_contents`, it also makes the digests that `answered_contents` returns.
         Left out and counted: posts of other types (wikis and so on), posts after the year `until`,
         rows that are broken, lack a required attribute or have an id in another form than `ID`, and
         every further row with the Id of an earlier one.
         """
-        place = partial(_place, until=until)
+        place = partial(_place, until=until, with_contents=with_contents)
         places, counts = scan_places(path, "posts", place, workers)
         if not len(places):
             message = (
@@ -128,7 +138,11 @@ class PostTable:
 
         # A question sorts before its answers, whatever their ids: merged threads have both orders.
         places = places[np.lexsort((places[:, 1], places[:, 2], places[:, 0]))]
-        table = cls(path, places)
+        contents = _NO_CONTENTS
+        if with_contents:
+            contents = places[:, 3].copy()
+            places = np.delete(places, 3, axis=1)
+        table = cls(path, places, contents)
         answers = table.answer_count
         table.counts = {**counts, "questions": len(places) - answers, "answers": answers}
         return table
@@ -163,6 +177,16 @@ class PostTable:
         rows = np.flatnonzero(types == QUESTION)
         return self.ids[rows]
 
+    def answered_contents(self) -> IntVector:
+        """Return a digest of each post of the threads that have an answer, in order.
+
+        It depends on the number of the post, its thread, type, title, tags and body. The table must
+        come from a scan `with_contents`.
+        """
+        threads = self._places[:, 0]
+        answered = threads[self._places[:, 2] == ANSWER]
+        return self._contents[np.isin(threads, answered)]
+
     def thread_starts(self) -> IntVector:
         """Row numbers of the table at which a thread begins."""
         threads = self._places[:, 0]
@@ -172,7 +196,7 @@ class PostTable:
 
     def part(self, start: int, end: int) -> PostTable:
         """Return a table of the posts in rows `start` … `end` - 1."""
-        return PostTable(self.path, self._places[start:end])
+        return PostTable(self.path, self._places[start:end], self._contents[start:end])
 
     def subset(self, post_ids: Iterable[int]) -> PostTable:
         """Return a table of some posts, in the order of this one, without unknown posts."""
@@ -258,8 +282,11 @@ def _after(until: int | None) -> str:
     return f"posts after {until}"
 
 
-def _place(row: dict[str, str], until: int | None) -> tuple[int, int, int] | str:
-    """Return (thread, post, type) of a row, or the reason why it is left out."""
+def _place(row: dict[str, str], until: int | None, with_contents: bool) -> tuple[int, ...] | str:
+    """Return (thread, post, type) of a row, or the reason why it is left out.
+
+    With `with_contents`, a digest of the post is the fourth number.
+    """
     if not row.keys() >= {"Id", "PostTypeId", "Body"}:
         return "rows without Id, PostTypeId or Body"
     if row["PostTypeId"] not in _TYPES:
@@ -275,4 +302,24 @@ def _place(row: dict[str, str], until: int | None) -> tuple[int, int, int] | str
         return "rows whose Id or ParentId is not a positive number"
     if until is not None and row.get("CreationDate", "")[:4] > str(until):
         return _after(until)
-    return int(thread), int(post_id), post_type
+    place = int(thread), int(post_id), post_type
+    if with_contents:
+        return *place, _content(row, thread)
+    return place
+
+
+def _content(row: dict[str, str], thread: str) -> int:
+    """Return a digest of 64 bits of what documents are made of."""
+    tags = read_tags(row.get("Tags", ""))
+    texts = (
+        thread,
+        row["Id"],
+        row["PostTypeId"],
+        row.get("Title", ""),
+        " ".join(tags),
+        row["Body"],
+    )
+    # No text holds the character U+0000, which XML forbids.
+    text = "\0".join(texts).encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(text, digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)

@@ -56,9 +56,9 @@ class Site(NamedTuple):
             last = LAST_YEAR
         return cls(posts, address, last)
 
-    def scan(self, workers: Workers = HERE) -> PostTable:
+    def scan(self, workers: Workers = HERE, with_contents: bool = False) -> PostTable:
         """Record the offset of every post that counts; see `PostTable.scan`."""
-        return PostTable.scan(self.posts, workers, self.until)
+        return PostTable.scan(self.posts, workers, self.until, with_contents)
 
 
 def _address(name: str, posts: Path) -> str:

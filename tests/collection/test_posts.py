@@ -125,6 +125,48 @@ def test_the_table_does_not_depend_on_how_the_scan_is_cut(
     assert list(cut.threads()) == list(whole.threads())
 
 
+@pytest.mark.parametrize(
+    ("change", "changed"),
+    [
+        (('Id="2"', 'Id="2" Score="3" OwnerUserId="7"'), []),
+        (('Title="t1"', 'Title="other"'), [0]),
+        (('Body="q1"', 'Body="other"'), [0]),
+        (("&lt;a&gt;&lt;b-c&gt;", "|a|b-c|"), []),  # dumps since 2024
+        (("&lt;b-c&gt;", ""), [0]),
+        (('Body="a2"', 'Body="other"'), [1]),
+        (('Body="a4"', 'Body="a4&amp;"'), [2]),
+        (('Body="q5"', 'Body="other"'), []),  # a question without an answer
+    ],
+)
+def test_the_digest_of_a_post_is_that_of_what_documents_are_made_of(
+    tmp_path: Path, change: tuple[str, str], changed: list[int]
+) -> None:
+    rows = [
+        QUESTION.format(1), ANSWER.format(2, 1), ANSWER.format(4, 3), QUESTION.format(5),
+    ]  # fmt: skip
+    table = PostTable.scan(dump(tmp_path / "a.xml", *rows), with_contents=True)
+    before = table.answered_contents().tolist()
+    assert len(set(before)) == 3
+    assert table.part(2, 4).answered_contents().tolist() == before[2:]
+
+    first = "\n".join(rows).replace(*change, 1).split("\n")
+    other = PostTable.scan(dump(tmp_path / "b.xml", *first), with_contents=True)
+    after = other.answered_contents().tolist()
+    assert [n for n in range(3) if before[n] != after[n]] == changed
+    plain = PostTable.scan(tmp_path / "b.xml")
+    assert list(plain.threads()) == list(other.threads())
+
+
+def test_the_digest_of_a_post_depends_on_its_thread(tmp_path: Path) -> None:
+    digests = []
+    for parent in (1, 3):
+        rows = QUESTION.format(1), ANSWER.format(2, parent)
+        path = dump(tmp_path / f"{parent}.xml", *rows)
+        table = PostTable.scan(path, with_contents=True)
+        digests.append(table.answered_contents().tolist()[-1])
+    assert digests[0] != digests[1]
+
+
 def test_two_processes_scan_what_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
     path = SAMPLE / "Collection" / "Posts.V1.3.xml"
     monkeypatch.setattr("arqmath_bm25.collection.dump._RANGE", 1 << 16)

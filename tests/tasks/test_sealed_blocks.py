@@ -227,6 +227,19 @@ def test_a_collection_that_grows_loads_what_is_new(
     assert created(stub) < 100
 
 
+def test_two_users_share_the_answers_of_a_site(
+    stub: StubCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arqmath_bm25.tasks.answers.answer_documents._PER_PART", 10)
+    monkeypatch.setenv("ARQMATH_OPENSEARCH_HOSTS", stub.proxy.url)
+    options = ("--engine", "opensearch", "--block", 75)
+    for indexes, count in (("of one", 221), ("of another", 0)):
+        said = arqmath("index", "task1", "--indexes", tmp_path / indexes, *options).output
+        assert "221 answers indexed" in said
+        assert created(stub) == count
+    assert len(stub.indexes) > 2
+
+
 def test_an_interrupted_load_repeats_no_block_that_is_sealed(
     stub: StubCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -156,18 +156,9 @@ def _marks(threads: NDArray[np.int64]) -> list[int]:
 
 def _content(posts: PostTable) -> PartContent:
     """Return a digest of what the documents of a part are made of, and their number."""
-    digest = hashlib.sha256()
-    documents = 0
-    for thread in posts.threads():
-        if not thread.answers:
-            continue
-
-        documents += len(thread.answers)
-        for post in (thread.question, *thread.answers):
-            if post is not None:
-                content = post.post_id, post.post_type, post.title, post.tags, post.body
-                digest.update(repr(content).encode("utf-8", "surrogatepass"))
-    return PartContent(digest.hexdigest(), documents)
+    contents = posts.answered_contents().astype("<i8")
+    digest = hashlib.sha256(contents.tobytes())
+    return PartContent(digest.hexdigest(), posts.answer_count)
 
 
 def _documents(

@@ -62,7 +62,8 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
         self, collection: Collection, place: Path, workers: Workers, forms: PartForms
     ) -> dict[str, int]:
         """Write a document for every answer, and the table of posts."""
-        table = collection.site.scan(workers)
+        for_cluster = forms.sealing is not None
+        table = collection.site.scan(workers, with_contents=for_cluster)
         if not table.answer_count:
             raise InputError(
                 f"{table.path}: none of the {table.counts['rows']:,} rows is an answer; Task 2 "
