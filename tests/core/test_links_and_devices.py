@@ -10,7 +10,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from program import arqmath, process
+from program import arqmath, ended, process
+from shared_indexes import linked, store
 
 from arqmath_bm25.collection.download import download
 from arqmath_bm25.collection.fetching import unpack
@@ -47,13 +48,14 @@ def scored(tmp_path: Path) -> list[object]:
 
 
 @pytest.mark.parametrize("name", [".{}.building", ".{}.removed", ".{}.lock", "{}"])
-def test_an_index_is_not_built_through_a_link(name: str, victim: Path, tmp_path: Path) -> None:
-    index = ("-q", "index", "task1", "--engine", "flat")
-    assert process(*index, cwd=tmp_path).returncode == 0
-    (store,) = tmp_path.glob("indexes/*/task1/*")
-    shutil.rmtree(store)
-    (store.parent / name.format(store.name)).symlink_to(victim)
-    done = process(*index, cwd=tmp_path)
+def test_an_index_is_not_built_through_a_link(
+    name: str, victim: Path, tmp_path: Path, sample_indexes: Path
+) -> None:
+    linked(sample_indexes, tmp_path / "indexes")
+    built = store(tmp_path / "indexes", "task1")
+    shutil.rmtree(built)
+    (built.parent / name.format(built.name)).symlink_to(victim)
+    done = ended("-q", "index", "task1", "--engine", "flat", cwd=tmp_path)
     assert is_whole(victim)
     if name == ".{}.removed":  # what is removed may be a link, and is not followed
         assert done.returncode == 0
@@ -103,7 +105,7 @@ def test_a_download_is_not_written_through_a_link(victim: Path, tmp_path: Path) 
 
 def test_a_download_is_not_written_to_a_second_name_of_a_file(victim: Path, tmp_path: Path) -> None:
     os.link(victim / "thesis.tex", tmp_path / "Posts.xml.part")
-    with pytest.raises(InputError, match=r"Posts\.xml\.part: this is a file of somebody"):
+    with pytest.raises(InputError, match=r"Posts\.xml\.part: this file has another name too"):
         download("http://127.0.0.1:9/Posts.xml", tmp_path / "Posts.xml", lambda _: None)
     assert is_whole(victim)
 
@@ -218,7 +220,7 @@ def test_a_run_is_not_written_through_a_link(victim: Path, tmp_path: Path) -> No
 
 def test_a_second_name_of_a_file_is_not_written_to(victim: Path, tmp_path: Path) -> None:
     os.link(victim / "thesis.tex", tmp_path / ".x.tsv.partial")
-    planted = pytest.raises(InputError, match=r"\.x\.tsv\.partial: this is a file of somebody")
+    planted = pytest.raises(InputError, match=r"\.x\.tsv\.partial: this file has another name too")
     with planted, complete(tmp_path / "x.tsv"):
         pass
     assert is_whole(victim)
@@ -226,7 +228,7 @@ def test_a_second_name_of_a_file_is_not_written_to(victim: Path, tmp_path: Path)
 
 def test_a_pipe_under_a_temporary_name_is_named(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / ".x.tsv.partial")
-    planted = pytest.raises(InputError, match=r"\.x\.tsv\.partial: this is a file of somebody")
+    planted = pytest.raises(InputError, match=r"\.x\.tsv\.partial: this is no ordinary file")
     with planted, complete(tmp_path / "x.tsv"):
         pass
 

@@ -10,7 +10,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
-from chances import exhaustive, seed
+from chances import drawn, exhaustive, seed
 from program import arqmath, printed, refused
 from shared_indexes import store
 
@@ -83,8 +83,9 @@ def test_every_damage_is_seen_when_an_index_is_opened(
     chance = random.Random(kind)
     copy = tmp_path / "indexes"
     shutil.copytree(indexes, copy)
+    some = drawn(files(indexes), 12, kind)
     seen = 0
-    for original in files(indexes):
+    for original in some:
         path = copy / original.relative_to(indexes)
         if damage(path, kind, chance):
             engine = path.relative_to(copy).parts[2].partition("-")[0]
@@ -97,7 +98,7 @@ def test_every_damage_is_seen_when_an_index_is_opened(
                     inspect(folder)
             seen += 1
         shutil.copy2(original, path)
-    assert seen > 50
+    assert seen > len(some) / 2  # of the others, the bytes were the same before
     for engine in ENGINES:
         assert ranking(copy, engine) == ranking(indexes, engine)
 
@@ -170,7 +171,7 @@ def test_what_the_message_advises_mends_the_index(all_indexes: Path, tmp_path: P
         (task, engine): searched(all_indexes, task, engine) for task in TASKS for engine in ENGINES
     }
     place = tmp_path / "place"
-    for _ in range(300 if exhaustive() else 20):
+    for _ in range(300 if exhaustive() else 8):
         shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(all_indexes, place)
         task, engine, way = chance.choice(TASKS), chance.choice(ENGINES), chance.choice(WAYS)

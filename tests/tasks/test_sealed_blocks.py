@@ -208,7 +208,8 @@ def test_a_collection_that_grows_loads_what_is_new(
     def index(name: str, numbers: Sequence[int], indexes: str) -> str:
         data = corpus(tmp_path / f"{name}.jsonl", numbers)
         where = ("--data", data, "--indexes", tmp_path / indexes)
-        said = arqmath("index", "docs", *where, "--engine", "opensearch", "--block", 20).output
+        blocks = ("--engine", "opensearch", "--block", 20, "--jobs", 1)
+        said = arqmath("index", "docs", *where, *blocks).output
         assert f"{len(numbers)} documents indexed" in said
         found = arqmath(
             "search", "docs", "number", *where, "--engine", "opensearch", "--depth", 999
