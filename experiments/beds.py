@@ -141,9 +141,9 @@ class BedTexts:
         return min(MAX_DEPTH + most, len(self.documents))
 
     def ranking(self, query: str, found: Iterable[tuple[str, float]]) -> dict[str, float]:
-        """Return what was found for a query, without what it excludes and what scores nothing."""
+        """Return what was found for a query, without what it excludes."""
         excluded = self.excluded[query]
-        return {doc: score for doc, score in found if score > 0 and doc not in excluded}
+        return {doc: score for doc, score in found if doc not in excluded}
 
 
 def read_texts(directory: Path, qrels: Qrels) -> BedTexts:
@@ -182,13 +182,17 @@ def ranked_by_bm25s(texts: BedTexts) -> Rankings:
     ids = list(texts.documents)
     rankings = {}
     for query, rows, of_query in zip(texts.queries, found.tolist(), scores.tolist(), strict=True):
-        named = [ids[row] for row in rows]
-        rankings[query] = texts.ranking(query, zip(named, of_query, strict=True))
+        # It fills up with documents that hold no word of the query.
+        pairs = [(ids[row], value) for row, value in zip(rows, of_query, strict=True) if value > 0]
+        rankings[query] = texts.ranking(query, pairs)
     return rankings
 
 
 def ranked_by_terrier(texts: BedTexts) -> Rankings:
-    """Rank by PyTerrier's BM25, with its own stop words and stemmer (Porter's)."""
+    """Rank by PyTerrier's BM25, with its own stop words and stemmer (Porter's).
+
+    It scores a word that most documents hold below 0, so that scores may be negative.
+    """
     os.environ.setdefault("JAVA_HOME", str(java_home()))
     import pandas as pd
     import pyterrier
