@@ -89,13 +89,16 @@ class TextVectors:
         content = read_title(text)
         return self._analyzer(content).words.words
 
-    def _vectors(self, bags: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
+    def _vectors(self, bags: list[sparse.csr_matrix]) -> sparse.csr_matrix:
+        """Return the vectors of bags, which are taken out of the list one by one and so freed."""
         weights = self._weights.values()
         frequencies_of_views = np.split(self.frequencies, len(bags))
         vectors = []
-        for bag, weight, frequencies in zip(bags, weights, frequencies_of_views, strict=True):
+        for weight, frequencies in zip(weights, frequencies_of_views, strict=True):
             idf = np.log((1 + self._texts) / (1 + frequencies)) + 1
-            vectors.append(_unit(bag, idf) * weight**0.5)
+            of_view = _unit(bags.pop(0), idf)
+            of_view.data *= weight**0.5
+            vectors.append(of_view)
         return sparse.hstack(vectors, "csr")
 
 
