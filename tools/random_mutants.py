@@ -3,12 +3,12 @@
     python tools/random_mutants.py [--number 60] [--seed N] [NAME ...] [--list] [--only N ...]
 
 An operator, a number or a truth value becomes another one, or a statement goes. NAME restricts the
-files; of several names each gets the same share. The tests that import the module are tried first,
-then those of its room (without those on Spark), each in order of the time that they take. First all
-have to pass with nothing broken. A test that hangs for two minutes notices the mutant. A survivor
-may be of no consequence, or be caught by a test of another module or a slow one: read it. The same
-seed breaks the same places as long as the package does not change: `--list` only names them, and
-`--only` tries those of some numbers in that list.
+files; of several names each gets the same share. The tests of the module's room that import it are
+tried first, then the others of the room (without those on Spark), each in order of the time that
+they take. First all have to pass with nothing broken. A test that hangs for two minutes notices the
+mutant. A survivor may be of no consequence, or be caught by a test of another module or a slow one:
+read it. The same seed breaks the same places as long as the package does not change: `--list` only
+names them, and `--only` tries those of some numbers in that list.
 """
 
 from __future__ import annotations
@@ -97,21 +97,26 @@ def mutants(file: Path, source: bytes) -> Iterator[Mutant]:
 
 
 def tests_of(tree: Path, module: Path) -> tuple[list[Path], list[Path]]:
-    """Return the tests that import a module, and the other tests of its room."""
-    name = ".".join(("arqmath_bm25", *module.with_suffix("").parts)).removesuffix(".__init__")
-    room = module.parts[0] if len(module.parts) > 1 else ""
-    rooms = ROOMS.get(room, (room,))
+    """Return the tests of a module's room that import it, and the other tests of the room.
 
-    importing = []
+    Where none of the room imports it, those of other rooms that do come first.
+    """
+    name = ".".join(("arqmath_bm25", *module.with_suffix("").parts)).removesuffix(".__init__")
+    room, *folders, _ = ("", *module.parts) if len(module.parts) == 1 else module.parts
+    importing: dict[bool, list[Path]] = {True: [], False: []}
     others = []
     for test in sorted(tree.glob("tests/*/test_*.py")):
         if test.stem.startswith("test_spark"):
             continue
+        in_room = test.parent.name in ROOMS.get(room, (room,))
         if re.search(rf"\b{name}\b(?!\.)", test.read_text("utf-8")):
-            importing.append(test)
-        elif test.parent.name in rooms:
+            importing[in_room].append(test)
+        elif in_room:
             others.append(test)
-    return importing, others
+
+    # Of several engines, tests have the name of theirs.
+    own = [test for test in others if folders and test.stem.startswith(f"test_{folders[0]}")]
+    return importing[True] or importing[False], own or others
 
 
 def run_tests(tree: Path, files: list[Path], *options: str) -> subprocess.CompletedProcess[bytes]:

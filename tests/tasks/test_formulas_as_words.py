@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import arqmath_bm25 as arq
+from arqmath_bm25.tasks import configured
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,3 +28,12 @@ def test_a_formula_stays_one_where_documents_have_some(tmp_path: Path) -> None:
     rows = [*WORDS, {"id": "formula", "text": r"Here $\gcd(m,n)=1$"}]
     index = arq.Collection.of(rows, indexes=tmp_path).index("docs", engine="flat")
     assert index.search(r"$\gcd(m,n)=1$", variant="both")["docno"].tolist() == ["formula"]
+
+
+def test_variants_that_no_document_has_a_field_of_are_left_out(tmp_path: Path) -> None:
+    collection = arq.Collection.of(WORDS, indexes=tmp_path)
+    collection.index("docs", engine="flat")
+    assert configured("docs").runnable(collection) == (
+        ["text", "both"],
+        "no document has a formula, so not run: math",
+    )
