@@ -161,6 +161,20 @@ def settings_of(tree: LexborHTMLParser, kind: str = ":not(.differing)") -> dict[
     return {row.css_first("th").text(): [cell.text() for cell in row.css("td")] for row in rows}
 
 
+def test_the_letters_of_the_labs_are_explained_where_they_stand(
+    runs: list[Path], tmp_path: Path
+) -> None:
+    named = []
+    for run, letter in zip(runs, "PA", strict=True):
+        name = f"T-task1-x-auto-{run.stem}-{letter}.tsv"
+        named.append(write(tmp_path / name, run.read_text().splitlines()))
+    report(named, tmp_path / "out", indexes=tmp_path, depth=3)
+    overview = page(tmp_path / "out" / "index.html").css_first("#scores ~ .hint").text()
+    assert "-P is a primary run, -A an alternate one." in overview
+    (reasons,) = page(tmp_path / "out" / "runs" / "1.html").css(".failures li")
+    assert reasons.text() == "None"
+
+
 def test_every_run_has_a_page_with_its_settings(site: Path) -> None:
     assert settings_of(page(site / "runs" / "1.html")) == {
         "variant": ["both"],

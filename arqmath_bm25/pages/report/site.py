@@ -116,6 +116,7 @@ def write_report(
             curves=_curves(averages),
             first_rows=FEW_TOPICS,
             depths=list(enumerate(DEPTHS)),
+            endings={run.name[-2:] for run in data.runs},
             **_comparisons(data, scores, averages),
         )
 
