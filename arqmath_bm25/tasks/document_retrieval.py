@@ -63,7 +63,7 @@ from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 
 _IDS: Final = "documents.ids"  # core/id_table.py
 _SPANS: Final = "documents.spans"  # offset and length of the row of each document (int64)
-_PER_PART: Final = 5_000  # documents
+_PER_PART: Final = 2_500  # documents
 _LEAST_SHARE: Final = 0.01  # of documents with formulas, for those of queries to be searched for
 _KINDS: Final[dict[str, str]] = {
     "html": "HTML of other programs",
