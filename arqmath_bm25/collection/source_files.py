@@ -173,6 +173,10 @@ _STATEMENT: Final = re.compile(
     r"(?P<proof>\s*\\begin\{proof\}(?:(?!\\begin\{proof\}).)*?\\end\{proof\})?",
     re.DOTALL,
 )
+# What a title has for bookmarks and as notes.
+_BESIDE_TITLE: Final = re.compile(
+    rf"\\texorpdfstring\{{(?P<drawn>{_NESTED})\}}\{{{_NESTED}\}}|\\(?:thanks|footnote)\{{{_NESTED}\}}"
+)
 # Commands that leave no words on the page.
 _SILENT: Final = re.compile(
     rf"\\(?:maketitle|tableofcontents|newpage|clearpage)\b|{_LABEL.pattern}"
@@ -217,7 +221,8 @@ def _latex_heading(match: re.Match[str], section: str, macros: str) -> FilePart:
 
 def _readable_title(latex: str, macros: str) -> str:
     """Return a title without commands, with dollars around its formulas."""
-    content = expand_macros(read_title(latex, "latex"), macros)
+    shown = _BESIDE_TITLE.sub(r"\g<drawn>", latex)
+    content = expand_macros(read_title(shown, "latex"), macros)
     pieces: list[str | Formula] = []
     for piece in content.pieces:
         if isinstance(piece, Formula):

@@ -78,12 +78,13 @@ def test_a_heading_above_others_is_part_of_their_titles_and_no_part_itself(tmp_p
 def test_titles_of_latex_are_as_readers_see_them(tmp_path: Path) -> None:
     text = r"""\newcommand{\R}{\mathbb{R}}\begin{document}
 \section{Bolzano--Weierstrass in $\R^n$} Words.
+\section*{\texorpdfstring{$L^p$}{Lp} spaces\thanks{Draft}} Norms.
 \begin{lemma}[H\"older's \emph{``trick''}]\label{a} More.\end{lemma}
 \end{document}"""
     parts = parts_of(tmp_path, "a.tex", text)
     titles = [part.partition(" | ")[0] for part in parts.values()]
     section = r"Bolzano–Weierstrass in $\mathbb{R}^n$"
-    assert titles == [section, f"{section} › Lemma: Hölder's “trick”"]
+    assert titles == [section, "$L^p$ spaces", "$L^p$ spaces › Lemma: Hölder's “trick”"]
 
 
 def test_references_of_a_statement_are_those_of_its_proof_too(tmp_path: Path) -> None:
