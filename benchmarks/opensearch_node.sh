@@ -196,7 +196,7 @@ cluster() {
     for node in "${@:4}"; do
       kill -0 "$(cat "$1/$node/pid")" 2>/dev/null || return 1
     done
-    curl -sf --noproxy '*' ${as[@]+"${as[@]}"} "$url/_cluster/health?timeout=1s&$3" "$url$also" \
+    curl -sf -m 20 --noproxy '*' ${as[@]+"${as[@]}"} "$url/_cluster/health?timeout=1s&$3" "$url$also" \
       --fail-early -o /dev/null -o /dev/null && return
     sleep 1
   done

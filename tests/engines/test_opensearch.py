@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from chances import drawn
 from loading import load
-from opensearch_nodes import SCRIPT, Nodes, environment, started
+from opensearch_nodes import MISSING, SCRIPT, Nodes, environment, free_ports, started
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.engines.opensearch import cluster_index, connection
@@ -207,9 +207,10 @@ def test_what_others_changed_is_refused_and_the_advice_mends_it(
 
 @slow
 @pytest.mark.parametrize("how", ["clone", "split"])
-def test_a_copy_under_the_name_of_an_index_is_refused_and_the_advice_mends_it(
+def test_a_copy_under_the_name_of_an_index_is_that_index_or_refused(
     client: Any, hosts: list[str], tmp_path: Path, how: str
 ) -> None:
+    """A clone has the same segments; a split deletes documents of each, which statistics count."""
     index, documents = described(f"copied-{how}", 40), written(tmp_path / "docs", 40)
     load(hosts, index, documents, shards=2)
     query = {"contents": {"w1": 1.0, "w3": 0.5}}
@@ -223,26 +224,30 @@ def test_a_copy_under_the_name_of_an_index_is_refused_and_the_advice_mends_it(
     client.cluster.health(index=index.name, wait_for_status="yellow")
     client.indices.delete(index="copy")
 
-    with pytest.raises(InputError, match="somebody changed its documents in the cluster; remove"):
-        OpenSearchSearcher(client, index)
-    remove_index(client, index.name)
-    load(hosts, index, documents, shards=2)
+    if how == "split":
+        message = "somebody changed its documents in the cluster; remove"
+        with pytest.raises(InputError, match=message):
+            OpenSearchSearcher(client, index)
+        remove_index(client, index.name)
+        load(hosts, index, documents, shards=2)
     assert OpenSearchSearcher(client, index).search(query, 40) == ranking
     remove_index(client, index.name)
 
 
 @slow
-def test_a_node_that_ends_at_its_start_is_told_at_once(hosts: list[str]) -> None:
-    assert hosts  # a node can be started here
-    with TemporaryDirectory() as parent, socket.create_server(("127.0.0.1", 0)) as taken:
+def test_a_node_that_ends_at_its_start_is_told_at_once() -> None:
+    port = free_ports(1)
+    address_of_node = ("127.0.0.1", port + 100)
+    with TemporaryDirectory() as parent, socket.create_server(address_of_node):
         Path(parent).chmod(0o755)  # another user runs the node if this one is root
         directory = Path(parent, "nodes")
-        port = str(taken.getsockname()[1])
         done = subprocess.run(
-            [SCRIPT, "start", directory, "1", port],
+            [SCRIPT, "start", directory, "1", str(port)],
             env=environment(), capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert not directory.exists()
+    if done.returncode == MISSING:
+        pytest.skip(f"no OpenSearch: {done.stderr}")
     assert done.returncode == 1
     assert f"one has ended (are its ports {port} and" in done.stderr
 
