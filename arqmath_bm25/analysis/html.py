@@ -33,6 +33,7 @@ import sys
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cached_property
 from html import escape, unescape
 from typing import Final, Literal, NamedTuple
 
@@ -174,6 +175,10 @@ _END_OF = {
 _TOKEN = re.compile(
     rf"\\end\{{([A-Za-z]+\*?)\}}|\\\\\)|\\[^\n{_MARK}{_TAG_END}]|[${{}}\n{_MARK}{_TAG_END}]"
 )
+# What stands between two dollars, where its braces are in pairs.
+_ATOM = rf"(?:[^$\\{{}}\n{_MARK}{_TAG_END}]++|\\[^\n{_MARK}{_TAG_END}])"
+_IN_BRACES = rf"\{{(?:{_ATOM}|\{{{_ATOM}*+\}})*+\}}"
+_UP_TO_DOLLAR: Final = re.compile(rf"(?<=\$)(?:{_ATOM}|{_IN_BRACES})*+(?=\$)")
 # In Markdown a dollar before a match does not end a formula.
 _NO_END: Final[dict[Delimiters, re.Pattern[str]]] = {"markdown": re.compile(r"\s|.\$[0-9]")}
 # In plain text, the prose between the dollars of "$5 and $10" or "$HOME and $PATH" is no formula.
@@ -531,11 +536,13 @@ class _Ends:
         self._has_prices = delimiters == "auto"
         self._text = text
 
-        # For each kind: begin, end, and the position of the innermost open brace, -1 for none.
-        self._positions: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+    @cached_property
+    def _positions(self) -> dict[str, list[tuple[int, int, int]]]:
+        """For each kind: begin, end, and the position of the innermost open brace, -1 for none."""
+        positions: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
         braces = [-1]
 
-        for token in _TOKEN.finditer(text):
+        for token in _TOKEN.finditer(self._text):
             begin, end = token.span()
             if token[0] == "{":
                 braces.append(begin)
@@ -543,15 +550,25 @@ class _Ends:
                 if len(braces) > 1:
                     braces.pop()
             else:
-                self._positions[token[1] or token[0]].append((begin, end, braces[-1]))
-                if token[0] == "$" and text.startswith("$", end):
-                    self._positions["$$"].append((begin, end + 1, braces[-1]))
+                positions[token[1] or token[0]].append((begin, end, braces[-1]))
+                if token[0] == "$" and self._text.startswith("$", end):
+                    positions["$$"].append((begin, end + 1, braces[-1]))
+        return positions
 
     def of(self, delimiter: str | None, name: str | None, begin: int) -> tuple[int, int] | None:
         """Return the span of the delimiter that ends the formula whose content starts at begin.
 
         A formula opens with a delimiter or with an environment of that name.
         """
+        # Most formulas end at the next dollar, which is found without the positions.
+        if delimiter == "$":
+            content = _UP_TO_DOLLAR.match(self._text, begin)
+            if content is not None:
+                end = content.end()
+                if self._is_prose(begin, end):
+                    return None
+                return end, end + 1
+
         limit = self._next("\n", begin)
         kind = name or ""
         if delimiter:
