@@ -35,7 +35,7 @@ pip := pip="$$(test -x .venv/bin/pip && echo .venv/bin/python -m pip || echo $(P
 $(READY): requirements.lock requirements-lucene.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Try: make PYTHON=python3.12" >&2; exit 1; }
-	@echo "Setting up .venv (once, about a minute) ..."
+	@echo "Setting up .venv (once, one to two minutes) ..."
 	@$(PYTHON) -m venv --clear .venv >/dev/null 2>&1 || \
 	  { $(PYTHON) -m pip --version >/dev/null 2>&1 && $(PYTHON) -m venv --clear --without-pip .venv; } || \
 	  { echo "$(PYTHON) has neither venv nor pip. On Debian or Ubuntu: apt install python3-venv" >&2; exit 1; }
@@ -46,6 +46,7 @@ $(READY): requirements.lock requirements-lucene.lock pyproject.toml
 	  $$pip $$quietly --no-build-isolation --editable .
 	@find .venv/lib \( -path '*/pandas/tests' -o -path '*/scipy/*/tests' -o -path '*/sklearn/*tests' \) \
 	  -prune -exec rm -rf {} +  # 40 MB of upstream's own tests
+	@.venv/bin/python tools/compile_readers.py
 	@touch $(READY)
 
 demo: $(READY) ## the whole main job on the bundled sample: index, runs, scores, report

@@ -97,6 +97,7 @@ def _build(code: Path, task: str, data: Path, work: Path, engine: str) -> Cost:
     )
     options = ["--data", data, "--indexes", indexes, "--engine", engine]
     os.environ["XDG_CACHE_HOME"] = str(work / "cache")
+    os.environ["ARQMATH_SOURCES"] = "1"  # the checkout's, not what `make setup` compiled of them
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     _, peaks = watch([sys.executable, "-c", program, "index", task, *options])
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

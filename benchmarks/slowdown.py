@@ -96,6 +96,7 @@ class Version(NamedTuple):
 
     tree: Path
     place: Path
+    is_compiled: bool  # where `make setup` could; else the sources alone are used
 
     def cost_of(self, *arguments: object) -> Cost:
         """Call the program; return what it and its processes took."""
@@ -128,10 +129,15 @@ class Version(NamedTuple):
     def _start(
         self, *arguments: object, output: int = subprocess.DEVNULL
     ) -> subprocess.Popen[bytes]:
+        sources_alone = "" if self.is_compiled else "1"
         return subprocess.Popen(
             [sys.executable, *map(str, arguments)],
             cwd=self.place,
-            env={**os.environ, "PYTHONPATH": str(self.tree)},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(self.tree),
+                "ARQMATH_SOURCES": sources_alone,
+            },
             stdout=output,
             stderr=subprocess.DEVNULL,
         )
@@ -388,8 +394,9 @@ def main() -> None:
         try:
             more = 3 * options.gigabytes if options.table else 0
             data = make_data(place, options.gigabytes, more)
-            before = Version(old, place / "before")
-            now = Version(ROOT, place / "now")
+            # A commit is never compiled, which would be unfair where a verdict is asked for.
+            before = Version(old, place / "before", is_compiled=False)
+            now = Version(ROOT, place / "now", is_compiled=options.table)
             for version in (before, now):
                 version.place.mkdir()
 

