@@ -140,16 +140,17 @@ def test_what_is_no_configuration_is_refused(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "row"),
     [
-        "a: &a [*a]", "&top\nrun: {}", "run: &run {}\nx: *run",
-        "\n".join(f"k{n}: &k{n} [{', '.join([f'*k{n - 1}'] * 10) if n else 0}]" for n in range(9)),
+        ("a: &a [*a]", 1), ("&top\nrun: {}", 1), ("run: {}\nx: &run {}\ny: *run", 2),
+        ("run: {}\nother: {}\nx: *run", 3),
+        ("\n".join(f"k{n}: &k{n} [{'*k, ' * 10 if n else 0}]" for n in range(9)), 1),
     ],
 )  # fmt: skip
-def test_anchors_are_refused_at_once(tmp_path: Path, text: str) -> None:
+def test_anchors_are_refused_at_once(tmp_path: Path, text: str, row: int) -> None:
     path = tmp_path / "task1.yaml"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=r"row \d: anchors and aliases .* are not read"):
+    with pytest.raises(InputError, match=rf"row {row}: anchors and aliases .* are not read"):
         configured("task1", path)
 
 

@@ -182,6 +182,11 @@ def test_outputs_that_belong_together_appear_together(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
 
+def test_an_error_before_any_output_is_raised_as_it_is() -> None:
+    with pytest.raises(OSError, match="Input/output error"), together():
+        raise OSError(5, "Input/output error")
+
+
 def test_no_output_appears_beside_one_that_is_a_directory(tmp_path: Path) -> None:
     (tmp_path / "b.csv").mkdir()
     refused = pytest.raises(InputError, match=r"b\.csv: Is a directory")

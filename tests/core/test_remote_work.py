@@ -181,6 +181,7 @@ def test_processes_do_further_work_and_end_with_an_error() -> None:
         list(workers.map(int, ["1", "one", "2"]))
     assert of_both.isdisjoint(workers.map(process_of, range(9)))
     workers.close()
+    assert set(HERE.map(process_of, range(9))) == {os.getpid()}
 
 
 @pytest.mark.parametrize("command", ["inspect", "threads 10027", "index task1 --engine flat", ""])

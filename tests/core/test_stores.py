@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from arqmath_bm25.core.manifest import MANIFEST, Manifest
-from arqmath_bm25.core.stores import outdated, remove_former, stores
-from arqmath_bm25.core.writing import Source
+from arqmath_bm25.core.manifest import MANIFEST, Manifest, digest_of
+from arqmath_bm25.core.stores import outdated, remove_former, stores, why_unusable
+from arqmath_bm25.core.writing import Source, contents
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,3 +89,30 @@ def test_files_in_another_order_are_other_data() -> None:
     said = made.stale_reason({}, [NOW, LINKS])
     assert said == "this index was built from other data (in another order)"
     assert replace(made, sources=[NOW, LINKS]).stale_reason({}, [NOW, LINKS]) is None
+
+
+def test_a_store_says_why_it_cannot_be_used(tmp_path: Path) -> None:
+    store = tmp_path / f"flat-{FIRST}"
+    assert why_unusable(store, {}, [NOW]) == f"{tmp_path}: there is no index"
+    store.mkdir()
+    assert why_unusable(store, {}, [NOW]) == f"{store / MANIFEST}: this file is missing"
+
+    (store / "postings").write_bytes(b"12345")
+    Manifest("docs", {}, True, {}, [NOW], contents(store), {}, 0.0).write(store)
+    assert why_unusable(store, {}, [NOW]) is None
+    assert "built from other data" in str(why_unusable(store, {}, [BEFORE]))
+    for content, damage in (
+        (b"1234", "postings has 4 bytes, 5 were written"),
+        (b"12346", "postings has other content than was written"),
+    ):
+        (store / "postings").write_bytes(content)
+        assert why_unusable(store, {}, [NOW]) == f"{store}: this index is damaged: {damage}"
+    (store / "postings").unlink()
+    assert str(why_unusable(store, {}, [NOW])).endswith("postings is missing")
+    (store / MANIFEST).write_text("{}")
+    assert "damaged, or of another version" in str(why_unusable(store, {}, [NOW]))
+
+
+def test_the_order_of_settings_does_not_matter() -> None:
+    assert digest_of({"k1": 1.2, "b": 0.75}) == digest_of({"b": 0.75, "k1": 1.2})
+    assert digest_of({"k1": 1.2, "b": 0.75}) != digest_of({"k1": 0.75, "b": 1.2})

@@ -5,18 +5,19 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from arqmath_bm25.core import system
-from arqmath_bm25.core.system import processors
+from arqmath_bm25.core.system import memory, processors
 from arqmath_bm25.core.writing import complete
 
-if TYPE_CHECKING:
-    from pathlib import Path
+MEMORY: Final = Path("/proc/meminfo")
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity")
@@ -27,6 +28,12 @@ def test_a_process_that_is_bound_to_one_processor_uses_one() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "1\n"
+
+
+@pytest.mark.skipif(not MEMORY.exists(), reason="this system has no /proc")
+def test_the_memory_is_that_of_the_machine() -> None:
+    (kilobytes,) = re.findall(r"MemTotal: *(\d+) kB", MEMORY.read_text())
+    assert memory() == pytest.approx(1024 * int(kilobytes), rel=0.01)
 
 
 @pytest.mark.parametrize(

@@ -287,6 +287,7 @@ def test_formulas_that_hold_the_one_asked_for_are_marked() -> None:
         ),
         ("/api/search?q=a&deph=3", 422, "deph: "),
         ("/api/search?q=a&year=soon", 422, "year: "),
+        ("/api/search?q=a&year=1999", 422, "year: expected a year from 2000 on"),
         ("/api/search?q=a&page=0", 422, "page: "),
         ("/posts/1", 404, "There is no post 1"),
         ("/posts/123456789012345678901234567890", 404, "There is no post"),
@@ -303,6 +304,10 @@ def test_what_cannot_be_answered_is_said_to_be_so(
     assert message in answer.text
     kind = "application/json" if path.startswith("/api/") else "text/html"
     assert answer.headers["content-type"].startswith(kind)
+
+
+def test_the_first_year_is_2000(client: Client) -> None:
+    assert client.get("/api/search", q="a", year=2000).status == 200
 
 
 def test_the_longest_query_is_answered(client: Client) -> None:

@@ -27,6 +27,9 @@ QUERY = r"Why does $\sum_{n=2}^\infty \frac{1}{n \ln n}$ diverge?"
 
 def test_methods_that_change_things_are_refused(client: Client) -> None:
     assert client.get("/api/search", method="POST", q="a").status == 405
+    answer = client.get("/", method="POST")
+    assert answer.status == 405
+    assert LexborHTMLParser(answer.text).css_first("h1").text() == "Not allowed"
 
 
 @pytest.mark.parametrize("path", ["/", "/api/search", "/posts/x", "/static/search.js"])

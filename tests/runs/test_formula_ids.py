@@ -147,6 +147,12 @@ def test_swapped_columns_and_trec_form_are_understood(
     assert rankings.topics == {"B.1": {"7": 3.0, "9": 2.0}, "B.2": {"12": 1.0}}
     assert ("columns 2 and 3 (formula, post) are exchanged" in rankings.notes) == ("{p}" in form)
 
+    posts = {"101": "10", "104": "11"}
+    if "{p}" not in form:  # TREC's form has no posts.
+        posts = dict.fromkeys(posts, "")
+    read = Run.read(path, "task2", lambda: ids).topics["B.1"]
+    assert {row.doc_id: row.post_id for row in read} == posts
+
 
 def test_judgments_by_visual_id_are_taken_as_they_are(ids: FormulaIds) -> None:
     qrels = {"B.1": {"7": 2, "8": 0, "77": 1}}
