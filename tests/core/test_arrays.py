@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arqmath_bm25.core.arrays import Numbering, distinct, load_array, ranges, smallest_kind
+from arqmath_bm25.core.arrays import (
+    Numbering,
+    distinct,
+    load_array,
+    new_array,
+    ranges,
+    smallest_kind,
+)
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.writing import complete
 
@@ -66,3 +75,20 @@ def test_a_limit_of_open_files_is_named_and_is_no_damage(tmp_path: Path) -> None
     with pytest.raises(InputError, match=said), no_more_files(), complete(path):
         pass
     assert load_array(path).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("missing", [errno.EOPNOTSUPP, errno.EINVAL])
+def test_room_need_not_be_had_in_advance(
+    missing: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fallocate(descriptor: int, begin: int, length: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "posix_fallocate", fallocate)
+    number = missing
+    table = new_array(tmp_path / "table.npy", np.int32, (2, 3))
+    table[:] = 7
+    assert load_array(tmp_path / "table.npy").tolist() == [[7] * 3] * 2
+    number = errno.ENOSPC
+    with pytest.raises(OSError, match="No space left"):
+        new_array(tmp_path / "other.npy", np.int32, (2, 3))
