@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,12 @@ FIRST = (
 # No test depends on how busy the machine is.
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
+
+# A JVM that lives for seconds needs no second compiler.
+with suppress(ModuleNotFoundError):
+    import jnius_config
+
+    jnius_config.add_options("-XX:TieredStopAtLevel=1")
 
 ROOT = Path(__file__).parent.parent
 progress._PAUSE = 3600  # no lines of what takes long, on a busy machine either

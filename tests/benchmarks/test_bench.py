@@ -27,7 +27,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Layout:
     directory = tmp_path_factory.mktemp("generated") / "generated"
-    write_collection(directory, 1_000_000, seed=1, slt=False, advance=lambda _: None)
+    write_collection(directory, 500_000, seed=1, slt=False, advance=lambda _: None)
     return Layout(directory)
 
 

@@ -239,6 +239,7 @@ def test_judgments_of_beir(tmp_path: Path) -> None:
         read_qrels(file)
 
 
+@pytest.mark.slow
 def test_premises_as_documents(shared: Path, tmp_path: Path) -> None:
     """Against known judgments: statements cite premises of the knowledge base."""
     place = shared / "data" / "nlps"

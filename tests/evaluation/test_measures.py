@@ -7,6 +7,7 @@ import struct
 from typing import TYPE_CHECKING
 
 import pytest
+from chances import exhaustive
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -166,7 +167,7 @@ def test_equal_scores_stand_by_descending_id_as_text_also_at_the_cut() -> None:
     assert best(ranking, 3) == ["3", "9", "2"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60 if exhaustive() else 15, deadline=None)
 @given(st.lists(st.tuples(st.just("A.1"), st.integers(0, 400).map(str), SCORES), min_size=150,
                 max_size=400), st.integers(1, 9))  # fmt: skip
 def test_a_run_that_is_far_too_deep_is_cut_as_if_it_were_read_whole(
