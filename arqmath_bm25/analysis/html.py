@@ -33,7 +33,6 @@ import sys
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cached_property
 from html import escape, unescape
 from typing import Any, Final, Literal, NamedTuple
 
@@ -528,6 +527,29 @@ def _split_at_marks(text: str, formulas: list[Formula]) -> Iterator[str | Formul
         is_mark = not is_mark
 
 
+# For each kind of delimiter or limit: begin, end, and the position of the innermost open brace.
+_Positions = dict[str, list[tuple[int, int, int]]]
+
+
+def _positions_in(text: str) -> _Positions:
+    """Return the positions of closing delimiters and limits; a brace at -1 stands for none."""
+    positions: _Positions = defaultdict(list)
+    braces = [-1]
+
+    for token in _TOKEN.finditer(text):
+        begin, end = token.span()
+        if token[0] == "{":
+            braces.append(begin)
+        elif token[0] == "}":
+            if len(braces) > 1:
+                braces.pop()
+        else:
+            positions[token[1] or token[0]].append((begin, end, braces[-1]))
+            if token[0] == "$" and text.startswith("$", end):
+                positions["$$"].append((begin, end + 1, braces[-1]))
+    return positions
+
+
 class _Ends:
     """Positions of closing delimiters in a text, and limits that no formula crosses."""
 
@@ -535,25 +557,13 @@ class _Ends:
         self._no_end = _NO_END.get(delimiters)
         self._has_prices = delimiters == "auto"
         self._text = text
+        self._found: _Positions | None = None  # what few texts need
 
-    @cached_property
-    def _positions(self) -> dict[str, list[tuple[int, int, int]]]:
-        """For each kind: begin, end, and the position of the innermost open brace, -1 for none."""
-        positions: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
-        braces = [-1]
-
-        for token in _TOKEN.finditer(self._text):
-            begin, end = token.span()
-            if token[0] == "{":
-                braces.append(begin)
-            elif token[0] == "}":
-                if len(braces) > 1:
-                    braces.pop()
-            else:
-                positions[token[1] or token[0]].append((begin, end, braces[-1]))
-                if token[0] == "$" and self._text.startswith("$", end):
-                    positions["$$"].append((begin, end + 1, braces[-1]))
-        return positions
+    @property
+    def _positions(self) -> _Positions:
+        if self._found is None:
+            self._found = _positions_in(self._text)
+        return self._found
 
     def of(self, delimiter: str | None, name: str | None, begin: int) -> tuple[int, int] | None:
         """Return the span of the delimiter that ends the formula whose content starts at begin.
