@@ -24,7 +24,8 @@ parallel := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(if
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
-setup: $(READY) ## only the set-up: .venv from requirements.lock
+setup: $(READY) ## only the set-up: .venv from requirements.lock, compiled readers of formulas
+	@.venv/bin/python tools/compile_readers.py
 
 # Where Python comes without ensurepip (Debian without python3-venv), its own pip serves.
 pip := pip="$$(test -x .venv/bin/pip && echo .venv/bin/python -m pip || echo $(PYTHON) -m pip --python .venv/bin/python)"

@@ -24,7 +24,10 @@ ROOT: Final = Path(__file__).parents[1]
 
 
 def main() -> None:
-    """Compile, or say why not."""
+    """Compile, unless it is done, or say why not."""
+    if compiled_directory().is_dir():
+        return
+
     if shutil.which("cc") is None:
         print("Builds would take four fifths of the time with a C compiler (cc), then: make setup")
         return

