@@ -25,7 +25,7 @@ help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 setup: $(READY) ## only the set-up: .venv from requirements.lock, compiled readers of formulas
-	@.venv/bin/python tools/compile_readers.py
+	@.venv/bin/python -m tools.compile_readers
 
 # Where Python comes without ensurepip (Debian without python3-venv), its own pip serves.
 pip := pip="$$(test -x .venv/bin/pip && echo .venv/bin/python -m pip || echo $(PYTHON) -m pip --python .venv/bin/python)"
@@ -47,7 +47,7 @@ $(READY): requirements.lock requirements-lucene.lock pyproject.toml
 	  $$pip $$quietly --no-build-isolation --editable .
 	@find .venv/lib \( -path '*/pandas/tests' -o -path '*/scipy/*/tests' -o -path '*/sklearn/*tests' \) \
 	  -prune -exec rm -rf {} +  # 40 MB of upstream's own tests
-	@.venv/bin/python tools/compile_readers.py
+	@.venv/bin/python -m tools.compile_readers
 	@touch $(READY)
 
 demo: $(READY) ## the whole main job on the bundled sample: index, runs, scores, report

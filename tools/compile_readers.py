@@ -1,6 +1,6 @@
 """Compile the modules that read formulas into the environment of this Python: `make setup` does.
 
-    python tools/compile_readers.py
+    python -m tools.compile_readers
 
 What is compiled, and how, pyproject.toml says, for the compiled wheel as well. Without a C
 compiler, or if it fails, a note says so, and the sources are used. The result is imported by
@@ -25,7 +25,8 @@ ROOT: Final = Path(__file__).parents[1]
 
 def main() -> None:
     """Compile, unless it is done, or say why not."""
-    if compiled_directory().is_dir():
+    directory = compiled_directory()
+    if directory.is_dir():
         return
 
     if shutil.which("cc") is None:
@@ -51,18 +52,20 @@ def main() -> None:
             reason = (done.stderr or done.stdout).strip().rpartition("\n")[2]
             print(f"The readers of formulas could not be compiled, which is no harm: {reason}")
             return
-        _install(work)
+        if compiled_directory() == directory:  # and no source has changed meanwhile
+            _install(work, directory)
 
 
-def _install(work: Path) -> None:
-    """Put what was compiled in a directory into the environment, in place of an earlier form."""
-    directory = compiled_directory()
+def _install(work: Path, directory: Path) -> None:
+    """Put what was compiled in `work` into the environment, in place of earlier forms."""
     shutil.rmtree(directory.parent, ignore_errors=True)
+    coming = directory.parent / "coming"
     tables = (work / "arqmath_bm25" / "analysis").glob("*.toml")  # which the modules read
     for path in (*work.glob("*.so"), *work.glob("arqmath_bm25/analysis/*.so"), *tables):
-        place = directory / path.relative_to(work)
+        place = coming / path.relative_to(work)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, place)
+    coming.rename(directory)  # at once, as somebody may import it meanwhile
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ _OPERATOR_BEFORE: Final = re.compile(r"[=+*<>^~](\s?)$")
 _OPERATOR: Final = re.compile(r"(\s?)(?:[=+*<>^~]|-[^\s-])")
 _BOUND: Final = r"[_^](?:[0-9({\\-]|[A-Za-z](?![A-Za-z_]))"
 # What makes a name before a blank an operator: sum q^n, int x^2 dx, lim a_n, max 1/x.
-_SUMMAND: Final = r"[A-Za-z](?:[\^_/]|'?\()|[0-9]{1,3}/[A-Za-z](?![A-Za-z])"
+_SUMMAND: Final = rf"[A-Za-z](?:{_BOUND}|'?\()|1/[A-Za-z](?![A-Za-z])"
 _FOLLOWED: Final = {
     "O": re.compile(rf"{_BOUND}|\s(?:{_SUMMAND})"),
     "R": re.compile(rf"{_BOUND}|[({{]"),

@@ -49,7 +49,7 @@ _COMMAND_AT_END: Final = re.compile(r"(\\[A-Za-z]++)%\n")
 _LINE_END: Final = re.compile(r"(?<!\\)((?:\\\\)*+)%\n")
 _FILLER: Final = "\ue000"  # It replaces a wildcard until the LaTeX is written.
 _ID_BREAK: Final = re.compile(r"[\s\x00-\x1f\x7f]+")
-_JUDGED: Final = re.compile("qrels|judge")
+_JUDGED: Final = re.compile(r"qrels|judge.*\.(?:dat|txt|tsv)$")
 _GRADE: Final = re.compile(r"([0-9]{1,9})(?:\.0)?")
 
 

@@ -51,6 +51,7 @@ _TAG: Final = re.compile(
     re.IGNORECASE,
 )
 _DELIMITER: Final = re.compile(r"\$|\\[(\[]|\\begin\{")
+_PERCENT: Final = re.compile(r"(?<!\\)%")  # It begins no comment in a title, which is one line.
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 RowSpan = tuple[int, int]  # byte offset of a row in its file, and its length
 _ENCODE: Final = json.JSONEncoder(ensure_ascii=False).encode
@@ -128,7 +129,10 @@ class UserDocument(NamedTuple):
             words = lean_words(self.text, self.title, proofs)
             title = Content(())
             text = Content((words,))
-        elif kind == "latex" or kind == "markdown":
+        elif kind == "latex":
+            title = read_title(_PERCENT.sub(r"\\%", self.title), kind)
+            text = read_title(self.text, kind)
+        elif kind == "markdown":
             title = read_title(self.title, kind)
             text = read_title(self.text, kind)
         else:

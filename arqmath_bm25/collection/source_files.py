@@ -74,20 +74,32 @@ def _titled(parts: list[FilePart]) -> Iterator[FilePart]:
     """Yield the parts that say something, the headings above each before its title."""
     above: list[FilePart] = []
     labels: tuple[str, ...] = ()  # of headings that are left out
-    for part, following in zip(parts, [*parts[1:], None], strict=True):
+    for part, says_something in zip(parts, _say_something(parts), strict=True):
         while above and above[-1].level >= part.level:
             above.pop()
 
         above.append(part)
         titles = dict.fromkeys(each.title for each in above if each.title)
-
-        is_above_others = following is not None and following.level > part.level
-        has_title = part.anchor and _WORD.search(part.title)
-        if _WORD.search(part.text) or (has_title and not is_above_others):
+        if says_something:
             yield replace(part, title=" › ".join(titles), labels=labels + part.labels)
             labels = ()
         else:
             labels += part.labels
+
+
+def _say_something(parts: list[FilePart]) -> list[bool]:
+    """Return of each part whether it has words of its own, beyond a heading above others."""
+    answers: list[bool] = []
+    following: FilePart | None = None  # that says something
+    for part in reversed(parts):
+        is_above_others = following is not None and following.level > part.level
+        has_title = bool(part.anchor and _WORD.search(part.title))
+        says_something = bool(_WORD.search(part.text)) or (has_title and not is_above_others)
+        answers.append(says_something)
+        if says_something:
+            following = part
+    answers.reverse()
+    return answers
 
 
 def included_files(path: Path, root: Path) -> set[Path]:
@@ -228,7 +240,7 @@ def _readable_title(latex: str, macros: str) -> str:
         if isinstance(piece, Formula):
             pieces.append(piece)
         else:
-            pieces.append(typeset(piece))
+            pieces.append(typeset(piece).replace("$", r"\$"))
     return Content(tuple(pieces)).text
 
 
@@ -419,11 +431,13 @@ _RST_DISPLAY: Final = re.compile(
 )
 _RST_OPTION: Final = re.compile(r"^[ \t]+:[a-z-]+:[^\n]*$", re.MULTILINE)
 _RST_HEADING: Final = re.compile(
-    r"^(?P<title>\S[^\n]*)\n(?P<sign>[=\-~^\"'*+#:.])(?P=sign){2,}[ \t]*$", re.MULTILINE
+    r"^(?P<over>\ue000)?(?P<title>\S[^\n]*)\n(?P<sign>[=\-~^\"'*+#:.])(?P=sign){2,}[ \t]*$",
+    re.MULTILINE,
 )
 _RST_OVERLINE: Final = re.compile(
-    r"^([=\-~^\"'*+#:.])\1{2,}[ \t]*\n(?=[^\n]+\n\1{3,}[ \t]*$)", re.MULTILINE
+    r"^([=\-~^\"'*+#:.])\1{2,}[ \t]*\n[ \t]*(?=[^\n]+\n\1{3,}[ \t]*$)", re.MULTILINE
 )
+_OVERLINED: Final = "\ue000"  # It stands for the line above a heading.
 
 
 def _rst_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
@@ -436,12 +450,13 @@ def _rst_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
     signs: list[str] = []  # of headings; the first one that is used is that of the highest level
 
     def heading(found: re.Match[str]) -> str:
-        if found["sign"] not in signs:
-            signs.append(found["sign"])
-        level = min(signs.index(found["sign"]) + 1, 6)
+        sign = (found["over"] or "") + found["sign"]  # With a line above it is another one.
+        if sign not in signs:
+            signs.append(sign)
+        level = min(signs.index(sign) + 1, 6)
         return f"{'#' * level} {found['title'].strip()}"
 
-    text = _RST_OVERLINE.sub("", text)
+    text = _RST_OVERLINE.sub(_OVERLINED, text.replace(_OVERLINED, " "))
     text = _RST_DISPLAY.sub(display, text)
     text = _RST_ROLE.sub(r"$\1$", text)
     text = _RST_HEADING.sub(heading, text)

@@ -167,7 +167,8 @@ class Outputs:
 
         target = path.resolve() if by_user and path.is_symlink() else path
         with naming_errors(target):
-            if target.is_dir():  # Others would have their names before this one is refused.
+            # Others would have their names before this one is refused.
+            if target.is_dir() and not target.is_symlink():
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
             self.locks.enter_context(alone(target))
             output = self._add(_beside(target))

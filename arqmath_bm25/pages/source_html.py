@@ -15,7 +15,7 @@ from typing import Final
 
 from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.analysis.macros import definitions
-from arqmath_bm25.analysis.sources import MATH_ENVIRONMENT, prose, typeset
+from arqmath_bm25.analysis.sources import MATH_ENVIRONMENT, prose
 from arqmath_bm25.collection.own_documents import UserDocument
 
 # Characters of the longest formula.
@@ -136,7 +136,7 @@ def latex_html(text: str) -> str:
     text = _FONT.sub(writer.font, text)
     text = _FONT.sub(writer.font, text)
 
-    text = escape(typeset(prose(text)), quote=False)
+    text = escape(prose(text), quote=False)
     return writer.html(text)
 
 

@@ -73,6 +73,7 @@ PROSE = [
     "The norm(s) of a space, the norm of abs, and abs (a muscle).",
     r"\section{Notes} see \cite{knuth} and \emph{this}",
     "The sum of a bill, int x = 5; max of 3 (A side), min 5/day, see Fig. 2 (I think).",
+    "declare int n_items, a speed of max 5/s, and max w/o loss or sum a/b",
 ]
 
 

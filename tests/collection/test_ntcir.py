@@ -108,6 +108,7 @@ def test_files_as_the_organisers_wrote_them(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "NTCIR12-MathWikiFormula-queries-participants.xml").write_text(PUBLISHED_TOPICS)
     (folder / "judge.dat").write_text(PUBLISHED_QRELS)
+    (folder / "how we judge.pdf").write_bytes(b"%PDF-1.5")
     first = math(r"w\leq 1\ ", 'id="Catalan\'s_constant:16"')
     second = math("w", 'id="Catalan\'s_constant:17"')
     (folder / "Catalan's_constant.html").write_text(f"{first} and {second}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from growth import check_growth
 
+from arqmath_bm25.collection.own_documents import UserDocument
 from arqmath_bm25.collection.source_files import anchor_of, included_files, read_source
 from arqmath_bm25.core.errors import InputError
 
@@ -65,6 +66,7 @@ def test_a_heading_above_others_is_part_of_their_titles_and_no_part_itself(tmp_p
 \subsection{Tests}
 \begin{lemma}[Root]\label{lem:root}$q<1$\end{lemma}
 \section{Empty}
+\subsection{}
 \end{document}"""
     (tmp_path / "a.tex").write_text(text)
     parts = read_source(tmp_path / "a.tex", tmp_path).parts
@@ -85,6 +87,16 @@ def test_titles_of_latex_are_as_readers_see_them(tmp_path: Path) -> None:
     titles = [part.partition(" | ")[0] for part in parts.values()]
     section = r"Bolzano–Weierstrass in $\mathbb{R}^n$"
     assert titles == [section, "$L^p$ spaces", "$L^p$ spaces › Lemma: Hölder's “trick”"]
+
+
+def test_signs_in_titles_of_latex_are_no_commands(tmp_path: Path) -> None:
+    text = r"""\title{Notes on the 50\% rule}\begin{document}
+\section{From \$5 to \$x^2$} Words.\end{document}"""
+    (tmp_path / "a.tex").write_text(text)
+    (part,) = read_source(tmp_path / "a.tex", tmp_path).parts
+    assert part.title == r"Notes on the 50% rule › From \$5 to \$x^2\$"
+    title, _ = UserDocument("1", part.text, part.title, kind="latex").contents("auto")
+    assert title.pieces == ("Notes on the 50% rule › From $5 to $x^2$",)
 
 
 def test_references_of_a_statement_are_those_of_its_proof_too(tmp_path: Path) -> None:
@@ -172,7 +184,7 @@ def test_a_damaged_notebook_is_named(tmp_path: Path, text: str) -> None:
 def test_restructured_text_has_formulas_and_headings(tmp_path: Path) -> None:
     text = (
         "=====\nTitle\n=====\n\nThe :math:`x^2` and\n\n.. math::\n   :label: one\n\n   a+b=c\n\n"
-        "Part\n----\n\nend\n"
+        "Part\n====\n\nend\n"
     )
     parts = parts_of(tmp_path, "a.rst", text)
     assert parts["title"] == "Title | The $x^2$ and $$ a+b=c$$"

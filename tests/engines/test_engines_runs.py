@@ -165,16 +165,16 @@ def test_a_collection_in_several_indexes_that_grows_and_shrinks(
     of_less = runs_of(less, "flat of less", "flat")
     assert expected != of_less
 
-    for size, count in ((150, 2), (75, 4)):
+    for size, count in ((150, 2), (55, 4)):
         name = f"in {count}"
         assert runs_of(SAMPLE, name, "opensearch", "--block", size) == expected
         (blocks,) = (tmp_path / name).rglob(BLOCKS)
         assert len(read_blocks(blocks)) == count
         assert loaded() == 221
 
-    assert runs_of(less, "less", "opensearch", "--block", 75) == of_less
+    assert runs_of(less, "less", "opensearch", "--block", 55) == of_less
     assert 0 < loaded() < 110
-    assert runs_of(SAMPLE, "whole again", "opensearch", "--block", 75) == expected
+    assert runs_of(SAMPLE, "whole again", "opensearch", "--block", 55) == expected
     assert loaded() == 0
     client.close()
 

@@ -128,12 +128,13 @@ def test_set_up_compiles_the_readers_until_their_sources_change(tmp_path: Path) 
         shutil.copytree(ROOT / part, tree / part, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tree)
     use = {"PYTHONPATH": str(tree), "ARQMATH_SOURCES": ""}
+    compile_readers = (python, "-m", "tools.compile_readers")
 
-    said = run(python, tree / "tools" / "compile_readers.py", place=tmp_path, PATH="", **use)
+    said = run(*compile_readers, place=tmp_path, PATH="", **use)
     assert "C compiler" in said.stdout
     assert ".so" not in run(python, "-c", where, place=tmp_path, **use).stdout
 
-    done = run(python, tree / "tools" / "compile_readers.py", place=tmp_path, **use)
+    done = run(*compile_readers, place=tmp_path, **use)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert run(python, "-c", where, place=tmp_path, **use).stdout.count(".so") == 2
     sources = run(python, "-c", where, place=tmp_path, **(use | {"ARQMATH_SOURCES": "1"}))
