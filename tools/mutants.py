@@ -198,7 +198,7 @@ MUTANTS: Final = (
     Mutant("core/writing.py", 'return path.is_file() and digests([path]) != [manifest["sha256"]]',
            "return False", "manifests_of_runs"),
     Mutant("core/writing.py",
-           "if target.is_dir():  # Others", "if False:  # Others", "links_and_devices"),
+           "if target.is_dir() and not target.is_symlink():", "if False:", "links_and_devices"),
     Mutant("core/stores.py", "if manifest and manifest.sources != sources:",
            "if manifest:", "stores"),
     # evaluation/
