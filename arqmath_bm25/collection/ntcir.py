@@ -49,7 +49,7 @@ _COMMAND_AT_END: Final = re.compile(r"(\\[A-Za-z]++)%\n")
 _LINE_END: Final = re.compile(r"(?<!\\)((?:\\\\)*+)%\n")
 _FILLER: Final = "\ue000"  # It replaces a wildcard until the LaTeX is written.
 _ID_BREAK: Final = re.compile(r"[\s\x00-\x1f\x7f]+")
-_JUDGED: Final = re.compile(r"qrels|judge.*\.(?:dat|txt|tsv)$")
+_ENDINGS_OF_JUDGMENTS: Final = (".dat", ".txt", ".tsv")
 _GRADE: Final = re.compile(r"([0-9]{1,9})(?:\.0)?")
 
 
@@ -109,7 +109,11 @@ def _pages(data: Path) -> list[Path]:
 
 
 def _judgment_files(data: Path) -> list[Path]:
-    paths = [path for path in data.iterdir() if path.is_file() and _JUDGED.search(path.name)]
+    paths = []
+    for path in data.iterdir():
+        is_judged = "judge" in path.name and path.suffix in _ENDINGS_OF_JUDGMENTS
+        if path.is_file() and ("qrels" in path.name or is_judged):
+            paths.append(path)
     return sorted(paths)
 
 
