@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -24,7 +23,7 @@ from compileall import compile_dir
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from comparison.children import watch
+from comparison.children import cpu, watch
 from rich.console import Console
 from rich.table import Table
 
@@ -98,10 +97,9 @@ def _build(code: Path, task: str, data: Path, work: Path, engine: str) -> Cost:
     options = ["--data", data, "--indexes", indexes, "--engine", engine]
     os.environ["XDG_CACHE_HOME"] = str(work / "cache")
     os.environ["ARQMATH_SOURCES"] = "1"  # the checkout's, not what `make setup` compiled of them
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = cpu()
     _, peaks = watch([sys.executable, "-c", program, "index", task, *options])
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    seconds = cpu() - before
     disk = sum(file.stat().st_size for file in indexes.rglob("*") if file.is_file())
     shutil.rmtree(indexes)
     return Cost(seconds, peaks.together / 1e6, disk / 1e6)

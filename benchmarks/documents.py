@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -23,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 import Stemmer
-from comparison.children import watch
+from comparison.children import cpu, watch
 from comparison.peers import VENV
 from rich.console import Console
 from rich.table import Table
@@ -74,12 +73,6 @@ def main() -> None:
         ranked = [*work.glob("bm25s.trec"), *runs]
         compared = [*PROGRAM[:-1], "compare", *ranked, "--qrels", qrels]
         subprocess.run(list(map(str, compared)), check=True)
-
-
-def cpu() -> float:
-    """Return the seconds of CPU of all processes that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def write_data(collection: Collection, data: Path, documents: int, queries: int) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Final
 
-from comparison.children import watch
+from comparison.children import cpu, watch
 from rich.console import Console
 from rich.table import Table
 
@@ -55,12 +54,6 @@ def main() -> None:
             table.add_row(step, f"{cpu() - before:.1f}", f"{seconds:.1f}", memory, once)
     Console().print(f"{options.files:,} files, {size / 1e6:.1f} MB")
     Console().print(table)
-
-
-def cpu() -> float:
-    """Return the seconds of CPU of all processes that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def write_files(collection: Collection, folder: Path, files: int) -> int:

@@ -11,14 +11,13 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import resource
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from comparison.children import watch
+from comparison.children import cpu, watch
 from rich.console import Console
 from rich.table import Table
 
@@ -56,12 +55,6 @@ def main() -> None:
                 memory = f"{peaks.together / 1e6:,.0f}"
                 table.add_row(f"{number:,}", name, f"{used:.1f}", one, f"{seconds:.1f}", memory)
     Console().print(table)
-
-
-def cpu() -> float:
-    """Return the seconds of CPU of all processes that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def write_data(data: Path, number: int, queries: int) -> None:

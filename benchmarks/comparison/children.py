@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -44,6 +45,12 @@ def run_module(
     if done.returncode:
         raise ChildError(done.returncode, done.stderr)
     return json.loads(done.stdout)
+
+
+def cpu() -> float:
+    """Return the seconds of CPU of all processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def watch(command: Sequence[object]) -> tuple[float, Peaks]:
