@@ -121,17 +121,23 @@ def test_nothing_to_make_and_a_key_that_a_configuration_lacks_are_faults(tmp_pat
         Maker(book, None, tmp_path).make_all(print)
 
 
+def own_collection(
+    data: Path, documents: dict[str, str], queries: dict[str, str], judgments: str
+) -> Path:
+    """Write a collection of texts by their ids, with judgments as TREC has them."""
+    (data / "qrels").mkdir(parents=True)
+    for name, texts in (("corpus", documents), ("queries", queries)):
+        rows = [json.dumps({"id": key, "text": text}) for key, text in texts.items()]
+        (data / f"{name}.jsonl").write_text("\n".join(rows))
+    (data / "qrels" / "test.tsv").write_text(judgments)
+    return data
+
+
 @pytest.mark.slow
 def test_documents_of_ones_own_are_indexed_run_and_scored(tmp_path: Path) -> None:
-    data = tmp_path / "mine"
-    (data / "qrels").mkdir(parents=True)
-    (data / "corpus.jsonl").write_text(
-        '{"id": "a", "text": "area"}\n{"id": "b", "text": "circle"}\n'
-    )
-    (data / "queries.jsonl").write_text(
-        '{"id": "q", "text": "circle"}\n{"id": "r", "text": "area"}\n'
-    )
-    (data / "qrels" / "test.tsv").write_text("q 0 b 1\nr 0 a 0\n")
+    documents = {"a": "area", "b": "circle"}
+    queries = {"q": "circle", "r": "area"}
+    data = own_collection(tmp_path / "mine", documents, queries, "q 0 b 1\nr 0 a 0\n")
     table = {"title": "T", "task": "docs", "sets": {"queries": "qrels/test.tsv"}}
     rows = {"text": {"name": "a", "variant": "text", "scores": {"queries": [1]}}}
     book = {"collection": "a", "tables": {"t": table | {"measures": {"AP": "AP"}, "rows": rows}}}
@@ -145,16 +151,9 @@ def test_documents_of_ones_own_are_indexed_run_and_scored(tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_a_row_may_learn_from_the_judgments_of_other_queries(tmp_path: Path) -> None:
     """No query shares a word with the premise that it needs."""
-    data = tmp_path / "mine"
-    (data / "qrels").mkdir(parents=True)
-    (data / "corpus.jsonl").write_text(
-        '{"id": "a", "text": "conjugate exponents"}\n{"id": "b", "text": "maximal chains"}\n'
-    )
-    (data / "queries.jsonl").write_text(
-        '{"id": "q", "text": "series in a normed space"}\n'
-        '{"id": "r", "text": "bounded series in a space"}\n'
-    )
-    (data / "qrels" / "test.tsv").write_text("q 0 a 1\nr 0 a 1\n")
+    documents = {"a": "conjugate exponents", "b": "maximal chains"}
+    queries = {"q": "series in a normed space", "r": "bounded series in a space"}
+    data = own_collection(tmp_path / "mine", documents, queries, "q 0 a 1\nr 0 a 1\n")
     table = {"title": "T", "task": "docs", "sets": {"queries": "qrels/test.tsv"}}
     row = {"name": "a", "variant": "cited", "learns": True, "scores": {"queries": [1]}}
     rows = {"cited": row}
