@@ -245,8 +245,10 @@ def _is_display(node: Any, attributes: dict[str, str | None]) -> bool:
     return False
 
 
-def _is_hidden(tag: str, attributes: dict[str, str | None], inside: int) -> bool:
+def _is_hidden(tag: str | None, attributes: dict[str, str | None], inside: int) -> bool:
     """Return whether an element is invisible in a browser, or no content of a page."""
+    if tag is None:  # a processing instruction
+        return True
     if tag in _TABLE["dropped"] or tag.startswith("!") or tag.startswith("-"):
         return True
     if tag in ("header", "footer"):

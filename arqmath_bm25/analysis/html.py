@@ -417,10 +417,10 @@ def escape_bare_less(html: str) -> str:
 
 
 def _clean_entity(entity: re.Match[str]) -> str:
-    """Replace the number of a private-use character by a blank."""
+    """Replace the number of a private-use character by a blank, one of no character by U+FFFD."""
     digits = entity[1] or entity[2]
     if len(digits) > 8:
-        return entity[0]
+        return "\ufffd"  # as `unescape` does, which fails on thousands of digits
 
     base = 10
     if entity[1]:

@@ -148,3 +148,7 @@ def test_a_text_rendered_by_pandoc_has_the_formulas_and_words_of_its_source(form
     # What pandoc writes itself: the title, names of environments, their numbers.
     added = {word for word in words - of_source if not word.isdecimal()}
     assert added <= {"lem", "proof", "theorem", "lemma", "title", "on", "ring"}
+
+
+def test_a_processing_instruction_is_no_content() -> None:
+    assert "area" in as_post("<article><?php echo 1 ?><p>area</p></article>").body

@@ -337,3 +337,8 @@ def test_the_raw_dump_says_what_the_official_posts_say(lite: Path, shared: Path)
     # One lost its second half in the lab's file; one holds `$\$4.99$`, of which the lab's extractor
     # took the escaped dollar for a delimiter.
     assert titles_that_differ == ["125298", "496637"]
+
+
+def test_the_number_of_no_character_may_have_any_length() -> None:
+    """Python converts no number of more than 4,300 digits."""
+    assert read_body(f"<p>a &#{'9' * 5000}; b &#999999999; c</p>").text == "a \ufffd b \ufffd c"
