@@ -74,6 +74,7 @@ def test_the_page_is_given_under_the_names_of_the_server_and_no_others() -> None
             answer = ask(port, name)
             assert answer.startswith("HTTP/1.1 421 "), name
             assert not answer.endswith("here")
+            assert "serve --url https://" in answer
             assert "default-src 'none'" in answer
             assert "x-content-type-options: nosniff" in answer
 

@@ -52,6 +52,11 @@ _FILES: Final = {
     "judging.js": "text/javascript",
 }
 
+_OTHER_NAME: Final = (
+    "This server does not answer to this name. For a search page that visitors reach under another "
+    "name, start it with that address: arqmath-bm25 serve --url https://notes.uni.example/search"
+)
+
 
 class PublicAddress(NamedTuple):
     """The address of the pages for visitors, from which a reverse proxy passes requests on."""
@@ -92,7 +97,7 @@ def guarded(app: ASGIApp, hosts: Container[str]) -> ASGIApp:
         if scope["type"] == "http":
             host = dict(scope["headers"]).get(b"host", b"")
             if not _knows(hosts, host.decode("latin-1")):
-                answering = PlainTextResponse("This is not a name of this server.", 421)
+                answering = PlainTextResponse(_OTHER_NAME, 421)
 
         await answering(scope, receive, send_with_headers)
 
