@@ -6,6 +6,8 @@ TASK   ?= all
 # Of Lucene, so that stock Pyserini opens what `make index` built; flat is twice as fast.
 ENGINE ?= lucene
 READY  := .venv/.ready
+# Tests start the program hundreds of times; without bytecode each start compiles it anew.
+unexport PYTHONDONTWRITEBYTECODE
 ARQ    := .venv/bin/arqmath-bm25
 
 # DATA, YEAR, VARIANT and CONFIG are passed on when given; without DATA the bundled sample is used.

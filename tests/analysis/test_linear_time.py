@@ -74,16 +74,18 @@ def all_expressions() -> dict[str, re.Pattern[Any]]:
             own = not isinstance(held, type) or held.__module__ == name
             if own and not local.startswith("__"):
                 found |= expressions(f"{short}.{local}", held, set())
-        for node in ast.walk(ast.parse(inspect.getsource(module))):
-            if (
-                isinstance(node, ast.Call)
-                and re.fullmatch(r"re\.(?!compile).*", ast.unparse(node.func))
-                and isinstance(node.args[0], ast.Constant)
-            ):
-                pattern = node.args[0].value
-                if node.func.attr in ("match", "fullmatch"):  # type: ignore[attr-defined]
-                    pattern = rf"\A(?:{pattern})"
-                found.setdefault(f"{short}:{node.lineno}", re.compile(pattern))
+        source = inspect.getsource(module)
+        if "import re\n" not in source:
+            continue
+        for node in ast.walk(ast.parse(source)):
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(value=ast.Name(id="re"), attr=function),
+                    args=[ast.Constant(value=pattern), *_],
+                ) if function != "compile":
+                    if function in ("match", "fullmatch"):
+                        pattern = rf"\A(?:{pattern})"
+                    found.setdefault(f"{short}:{node.lineno}", re.compile(pattern))
     # Each once, by the first name.
     once = {(pattern.pattern, pattern.flags): name for name, pattern in reversed(found.items())}
     return {name: found[name] for name in once.values()}

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.comparing import compare, holm
@@ -37,7 +37,7 @@ def test_wins_ties_and_losses_are_those_of_the_later_run() -> None:
 
 def test_the_t_test_is_the_paired_one() -> None:
     (result,) = compare({"a": topics(A), "b": topics(B)})
-    assert result.t_test_p == pytest.approx(stats.ttest_rel(B, A).pvalue)
+    assert result.t_test_p == pytest.approx(scipy.stats.ttest_rel(B, A).pvalue)
 
 
 def test_the_randomization_test_of_few_topics_is_exact() -> None:

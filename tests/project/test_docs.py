@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -16,16 +15,21 @@ import sys
 from importlib.util import find_spec
 from itertools import zip_longest
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pytest
 import yaml
+from forked import served
 from program import arqmath
+from shared_indexes import linked
 
 from arqmath_bm25.cli import COMMANDS, FUNCTIONS, load
 from arqmath_bm25.cli.shared.command import descriptions
 from arqmath_bm25.collection.published import PARTS
 from arqmath_bm25.core.sample_data import SAMPLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 ALL: Final = [*sorted(ROOT.glob("[ACR]*.md")), *sorted((ROOT / "docs").glob("*.md"))]
@@ -147,13 +151,18 @@ def test_every_option_has_a_description_and_every_description_an_option() -> Non
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demo(tmp_path_factory: pytest.TempPathFactory, sample_indexes: Path) -> Path:
     """Return a folder with the indexes and runs of `make demo`."""
     place = tmp_path_factory.mktemp("demo")
-    where = ("--indexes", place / "indexes")
-    arqmath("index", "all", *where, "--engine", "flat")
-    arqmath("run", "all", *where, "--runs", place / "runs")
+    indexes = linked(sample_indexes, place / "indexes")
+    arqmath("run", "all", "--indexes", indexes, "--runs", place / "runs")
     return place
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with served(tmp_path_factory.mktemp("served")) as program:
+        yield program
 
 
 @pytest.mark.slow
@@ -162,7 +171,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "page", [page for page in ALL if "```sh" in page.read_text()], ids=lambda page: page.name
 )
 def test_every_shell_block_runs_on_the_sample(
-    page: Path, after: str, demo: Path, tmp_path: Path
+    page: Path, after: str, demo: Path, program: str, tmp_path: Path
 ) -> None:
     for number, block in enumerate(blocks(page)):
         if block.kind != "sh":
@@ -172,12 +181,10 @@ def test_every_shell_block_runs_on_the_sample(
             shutil.copytree(demo, place)
         else:
             place.mkdir()
-        program = f'arqmath-bm25() {{ {sys.executable} -m arqmath_bm25 "$@"; }}\n'
-        script = program + block.text.replace("/data/ARQMath", str(SAMPLE))
-        done = subprocess.run(
-            ["/bin/bash", "-e", "-c", script], cwd=place, capture_output=True, text=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
+        function = f'arqmath-bm25() {{ {program} "$@"; }}\n'
+        script = function + block.text.replace("/data/ARQMath", str(SAMPLE))
+        shell = ["/bin/bash", "-e", "-c", script]
+        done = subprocess.run(shell, cwd=place, capture_output=True, text=True)
         assert done.returncode == 0, f"{done.stdout}{done.stderr}"
         assert not re.search(r"\bnan\b", done.stdout, re.IGNORECASE)
         assert not zeros(done.stdout), done.stdout
