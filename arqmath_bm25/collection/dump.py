@@ -15,7 +15,8 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
+from html import escape
 from itertools import islice, pairwise, repeat
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, cast
@@ -53,6 +54,13 @@ _PART = re.compile(
 )
 _HAS_ID = re.compile(rb"""\sId\s*+=\s*+["']""")
 
+# How the archive's dumps write a row: without line breaks, and with these references only.
+_FRAME = re.compile(r'<row(?: [A-Z][A-Za-z]*=")+ ?/>')  # all but its values
+_NAME = re.compile(r" (\w+)=")
+_UNUSUAL_REFERENCE = re.compile(rb"&(?!(?:lt|gt|amp|quot|#x[AD]);)")
+# Bytes that such a row has only at its begin. 0xEF is the first one of U+FFFE, which XML forbids.
+_UNUSUAL_BYTES: Final = bytes(range(0x20)) + b"<\xef"
+
 # Characters that XML 1.0 forbids, raw and as references: `&#x1F;` occurs in the archive's dumps.
 _FORBIDDEN_RAW = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _REFERENCE = re.compile(r"&#(?:x([0-9A-Fa-f]+)|([0-9]+));")
@@ -66,6 +74,7 @@ class Row(NamedTuple):
 
 
 ParsedRows = Iterator[tuple[Row, dict[str, str] | None]]  # None: broken
+ReadRows = Callable[[Path, str, int, int], ParsedRows]
 
 
 def check(path: Path, root: str) -> None:
@@ -210,12 +219,63 @@ def _parse_singly(piece: Row) -> ParsedRows:
             yield from repeat((broken, None), lost)
 
 
+def written_rows(path: Path, root: str, begin: int = 0, end: int | None = None) -> ParsedRows:
+    """Yield what `parsed_rows` does, but with references such as `&lt;` in the values.
+
+    Most rows need no parser then, which would take three times as long.
+    """
+    for row in rows(path, root, begin, end):
+        written = _written_attributes(row.xml)
+        if written is not None:
+            yield row, written
+            continue
+
+        for part, parsed in _parse_singly(row):
+            if parsed is not None:
+                parsed = {name: escape(value) for name, value in parsed.items()}
+            yield part, parsed
+
+
+def _written_attributes(row: bytes) -> dict[str, str] | None:
+    """Return the attributes of a row as they are written.
+
+    Returns None unless the row is written as those of the archive's dumps are, and well-formed.
+    """
+    usual = row.translate(None, _UNUSUAL_BYTES)
+    if len(usual) != len(row) - 1 or _UNUSUAL_REFERENCE.search(row):
+        return None
+    try:
+        pieces = row.decode().split('"')
+    except UnicodeDecodeError:
+        return None
+
+    names = _names('"'.join(pieces[::2]))
+    if not names:
+        return None
+    return dict(zip(names, pieces[1::2], strict=True))
+
+
+@lru_cache(maxsize=256)  # A dump has few different frames.
+def _names(frame: str) -> list[str]:
+    """Return the names of the attributes of a row without its values; none if it is unusual."""
+    if not _FRAME.fullmatch(frame):
+        return []
+    names = _NAME.findall(frame)
+    if len(set(names)) < len(names):
+        return []
+    return names
+
+
 def scan(
-    path: Path, root: str, work: Callable[[ParsedRows], F], workers: Workers = HERE
+    path: Path,
+    root: str,
+    work: Callable[[ParsedRows], F],
+    workers: Workers = HERE,
+    read: ReadRows = parsed_rows,
 ) -> list[F]:
     """Check a dump and return `work` of the rows of its ranges of bytes, in their order.
 
-    Raises InputError as `check` does.
+    `read` is `parsed_rows` or `written_rows`. Raises InputError as `check` does.
     """
     # This module loads rich, which workers do not need.
     from arqmath_bm25.core.progress import progress
@@ -227,7 +287,7 @@ def scan(
     parts = []
 
     with progress(f"Reading {path.name}", size, "B") as advance:
-        work_on_range = partial(_work_on_range, path, root, work)
+        work_on_range = partial(_work_on_range, path, root, work, read)
         parts_of_ranges = workers.map(work_on_range, ranges)
         for (begin, end), part in zip(ranges, parts_of_ranges, strict=True):
             parts.append(part)
@@ -237,10 +297,14 @@ def scan(
 
 
 def _work_on_range(
-    path: Path, root: str, work: Callable[[ParsedRows], F], ends: tuple[int, int]
+    path: Path,
+    root: str,
+    work: Callable[[ParsedRows], F],
+    read: ReadRows,
+    ends: tuple[int, int],
 ) -> F:
     begin, end = ends
-    return work(parsed_rows(path, root, begin, end))
+    return work(read(path, root, begin, end))
 
 
 def scan_places(
@@ -248,11 +312,11 @@ def scan_places(
 ) -> tuple[IntMatrix, Counter[str]]:
     """Index the rows of a dump: the numbers from `place`, the offset and the length of each.
 
-    `place` returns the numbers by which a row is found, of which the second is its Id, or the
-    reason why the row is left out. Rows with the Id of an earlier one are left out too. All rows
-    are counted.
+    `place` gets a row of `written_rows`, and returns the numbers by which it is found, of which the
+    second is its Id, or the reason why the row is left out. Rows with the Id of an earlier one are
+    left out too. All rows are counted.
     """
-    parts = scan(path, root, partial(_places, place=place), workers)
+    parts = scan(path, root, partial(_places, place=place), workers, written_rows)
     counts = Counter(rows=0)
     filled = []
     for part, part_counts in parts:

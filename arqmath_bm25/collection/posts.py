@@ -14,6 +14,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
+from html import unescape
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -310,7 +311,7 @@ def _place(row: dict[str, str], until: int | None, with_contents: bool) -> tuple
 
 def _content(row: dict[str, str], thread: str) -> int:
     """Return a digest of 64 bits of what documents are made of."""
-    tags = read_tags(row.get("Tags", ""))
+    tags = read_tags(unescape(row.get("Tags", "")))
     texts = (
         thread,
         row["Id"],

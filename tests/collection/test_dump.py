@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import unescape
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,8 +24,17 @@ def write(path: Path, text: str | bytes) -> Path:
 
 
 def read(path: Path) -> list[dict[str, str] | None]:
+    """Read a dump in both ways: what is only split must be what is parsed."""
     dump.check(path, "posts")
-    return [attributes for _, attributes in dump.parsed_rows(path, "posts")]
+    parsed = list(dump.parsed_rows(path, "posts"))
+    resolved = []
+    for row, written in dump.written_rows(path, "posts"):
+        if written is None:
+            resolved.append((row, None))
+        else:
+            resolved.append((row, {name: unescape(text) for name, text in written.items()}))
+    assert resolved == parsed
+    return [attributes for _, attributes in parsed]
 
 
 def test_rows_carry_offset_and_attributes(tmp_path: Path) -> None:
@@ -87,6 +97,41 @@ def test_rows_do_not_depend_on_where_blocks_are_cut(
 def test_forbidden_characters_are_dropped(tmp_path: Path, raw: bytes, body: str) -> None:
     path = write(tmp_path / "x", HEAD.encode() + b'<row Id="1" Body="' + raw + b'"/></posts>')
     assert read(path) == [{"Id": "1", "Body": body}]
+
+
+@pytest.mark.parametrize(
+    ("row", "attributes"),
+    [
+        (b'<row Id="1" Body="a &amp;lt; &#xA;&#xD;\xc3\xa9 \'>" />', {"Body": "a &lt; \n\ré '>"}),
+        (b'<row Id="1" Body="\xef\xbc\x9d"/>', {"Body": "\uff1d"}),
+        (b'<row Id="1" Body="\xef\xbf\xbf"/>', {"Body": ""}),
+        (b'<row Id="1" Body="a\tb"/>', {"Body": "a b"}),
+        (b"<row Id='1' Body='\"'/>", {"Body": '"'}),
+        (b'<row Id = "1" Body="x"/>', {"Body": "x"}),
+        (b'<row Id="1" Body="&apos;&#49;"/>', {"Body": "'1"}),
+    ],
+)
+def test_unusual_rows_are_read_too(tmp_path: Path, row: bytes, attributes: dict[str, str]) -> None:
+    path = write(tmp_path / "x", HEAD.encode() + row + b"</posts>")
+    assert read(path) == [{"Id": "1", **attributes}]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        b'<row Id="1" Body="x" Body="y"/>',
+        b'<row Id="1" xmlns="x"/>',
+        b'<row Id="1" Body="a&nbsp;b"/>',
+        b'<row Id="1" Body="a & b"/>',
+        b'<row Id="1"Body="x"/>',
+        b'<row I"x"d="1"/>',
+        b'<row Id="1" Body/>',
+        b'<row Id="1"',
+    ],
+)
+def test_what_only_looks_like_a_row_is_broken(tmp_path: Path, row: bytes) -> None:
+    path = write(tmp_path / "x", HEAD.encode() + row + b"</posts>")
+    assert read(path) == [None]
 
 
 def test_a_broken_row_is_told_from_its_neighbours(tmp_path: Path) -> None:
