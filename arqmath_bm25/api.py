@@ -587,7 +587,7 @@ class Index(_ValueObject):
             raise InputError(f"topics: qid {qid} comes twice; drop_duplicates('qid') first")
 
         records = [_topic(row, task) for row in topics.to_dict("records")]
-        ranked = list(self._opened.rank(records, variant, depth, self._threads))
+        ranked = self._opened.rank(records, variant, depth, self._threads)
         return self._run_frame(records, ranked, variant, depth, text)
 
     @showing_its_arguments
@@ -610,7 +610,7 @@ class Index(_ValueObject):
             records.append(_topic(group.iloc[0].to_dict(), task))
             documents.append(list(dict.fromkeys(group["docno"])))
 
-        ranked = list(self._opened.score(records, variant, documents))
+        ranked = self._opened.score(records, variant, documents)
         scored = self._run_frame(records, ranked, variant)
         return scored.merge(rows, on=["qid", "docno"])[[*rows, "score", "rank"]]
 
@@ -646,13 +646,15 @@ class Index(_ValueObject):
     def _run_frame(
         self,
         topics: list[Topic],
-        ranked: list[list[Hit]],
+        ranked: Iterable[list[Hit]],
         variant: str,
         depth: int = MAX_DEPTH,
         text: bool = False,
     ) -> pd.DataFrame:
         """Return the hits of topics as a run, with its manifest in `attrs`."""
         task = self._opened.task
+        if text:
+            ranked = list(ranked)  # They are needed twice.
         qids = [topic.topic_id for topic in topics]
         frame = run_frame(zip(qids, ranked, strict=True), task.lab)
         if text:

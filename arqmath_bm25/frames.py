@@ -8,11 +8,15 @@ pass other tables than frames, and columns with the names of ir_measures and ran
 from __future__ import annotations
 
 import warnings
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache, partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, Union, get_args, overload
+
+import numpy as np
 
 from arqmath_bm25.core.errors import InputError, ScoreWarning
 from arqmath_bm25.core.guesses import showing_its_arguments
@@ -48,6 +52,12 @@ _OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "query": ("text",),
 }
 _RANKED: Final = ("qid", "docno", "score", "rank")
+# What the further columns of a run hold of a hit.
+_FURTHER: Final = {
+    "post_id": attrgetter("post_id"),
+    "visual_id": attrgetter("visual_id"),
+    "answer": attrgetter("text"),
+}
 
 
 @overload
@@ -403,17 +413,22 @@ def write_run(
 
 def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: RunTask) -> pd.DataFrame:
     """Return the hits of every topic as a run of the task, with the columns of `Index.run`."""
-    rows = []
+    qids: list[str] = []
+    docnos: list[str] = []
+    scores = array("d")
+    ranks = array("q")
+    further: dict[str, list[str]] = {name: [] for name in RULES[task].hit_columns}
     for qid, hits in ranked:
-        scores = run_writing.separated([hit.score for hit in hits])
-        with_scores = zip(hits, scores, strict=True)
-        for rank, (hit, score) in enumerate(with_scores, 1):
-            rows.append((qid, hit.doc_id, score, rank, hit.post_id, hit.visual_id, hit.text))
+        qids += [qid] * len(hits)
+        docnos += [hit.doc_id for hit in hits]
+        scores.extend(run_writing.separated([hit.score for hit in hits]))
+        ranks.extend(range(1, len(hits) + 1))
+        for name, values in further.items():
+            values += map(_FURTHER[name], hits)
 
-    columns = [*_RANKED, "post_id", "visual_id", "answer"]
-    frame = pd.DataFrame(rows, columns=columns)
-    frame = frame.astype({"score": float, "rank": int})
-    return frame[[*_RANKED, *RULES[task].hit_columns]]
+    # pandas takes half of the time for these arrays that it takes for lists of numbers.
+    numbers = {"score": np.asarray(scores), "rank": np.asarray(ranks)}
+    return pd.DataFrame({"qid": qids, "docno": docnos, **numbers, **further})
 
 
 def rows_of(rows: object, what: str) -> Iterator[dict[str, Any]]:
