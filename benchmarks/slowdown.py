@@ -21,6 +21,7 @@ import compileall
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -160,19 +161,19 @@ def index(task: str, engine: str = "flat") -> Work:
     """Return the work of building the index of a task of the labs."""
 
     def build(version: Version, data: Data) -> Cost:
-        return version.cost_of(*_index(task, data.collection, engine))
+        return _build(version, task, data.collection, engine)
 
     return build
 
 
 def index_plain(version: Version, data: Data) -> Cost:
     """Index own documents without formulas."""
-    return version.cost_of(*_index("docs", data.plain))
+    return _build(version, "docs", data.plain, "flat")
 
 
 def index_formulas(version: Version, data: Data) -> Cost:
     """Index own documents with formulas."""
-    return version.cost_of(*_index("docs", data.formulas))
+    return _build(version, "docs", data.formulas, "flat")
 
 
 def run(version: Version, data: Data) -> Cost:
@@ -261,11 +262,18 @@ def peer(system: str, directory: Path) -> Cost | None:
         return _cost_of(process)
 
 
+def _build(version: Version, task: str, data: Path, engine: str) -> Cost:
+    """Build an index, which is there afterwards, and was built in each round."""
+    for former in version.place.glob(f"indexes/{data.name}/{task}/{engine}-*"):
+        shutil.rmtree(former)
+    return version.cost_of(*_index(task, data, engine))
+
+
 _SAMPLE: Final = "import arqmath_bm25 as arq; arq.sample()"
 
 
 def _index(task: str, data: Path, engine: str = "flat") -> list[object]:
-    return ["index", task, "--data", data, "--engine", engine, "--overwrite", "--jobs", 1]
+    return ["index", task, "--data", data, "--engine", engine, "--jobs", 1]
 
 
 def _memory(process: int) -> float:
