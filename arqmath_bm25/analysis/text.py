@@ -19,7 +19,9 @@ from arqmath_bm25.core.tables import read_table
 
 T = TypeVar("T")
 
-STOP_WORDS: Final = frozenset(read_table(__file__)["stop_words"].split())
+_TABLE: Final = read_table(__file__)
+STOP_WORDS: Final = frozenset(_TABLE["stop_words"].split())
+SINGULARS: Final[dict[str, str]] = _TABLE["singulars"]
 
 
 def _vowel_signs() -> str:
@@ -134,8 +136,10 @@ class WordAnalyzer:
 
     def __init__(self, stemmer: str = "english", stop_words: bool = True) -> None:
         stem: Callable[[str], str] = str
+        singulars: dict[str, str] = {}
         if stemmer != "none":
             stem = Stemmer.Stemmer(stemmer, 0).stemWord
+            singulars = SINGULARS
         left_out = frozenset[str]()
         if stop_words:
             left_out = STOP_WORDS
@@ -144,8 +148,9 @@ class WordAnalyzer:
         def term(word: str) -> str:
             if word in left_out:
                 return ""
+            singular = singulars.get(word, word)
             with lock:
-                return stem(word[:MAX_WORD])
+                return stem(singular[:MAX_WORD])
 
         # The term of a stop word is an empty string.
         self._stems = Memo(term, _KEPT_WORDS, MAX_WORD)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
+import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arqmath_bm25.analysis.text import MAX_WORD, WordAnalyzer
+from arqmath_bm25.analysis.text import MAX_WORD, SINGULARS, WordAnalyzer
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,26 @@ from arqmath_bm25.analysis.text import MAX_WORD, WordAnalyzer
 )
 def test_words(prose: str, words: list[str]) -> None:
     assert WordAnalyzer()(prose) == words
+
+
+@pytest.mark.parametrize(
+    ("plural", "singular"),
+    [
+        ("Invertible matrices", "invertible matrix"),
+        ("vertices, axes and indices", "vertex axis index"),
+        ("bases under these hypotheses", "basis hypothesis"),
+        ("radii, foci, moduli", "radius focus modulus"),
+        ("Suprema of polyhedra: criteria", "supremum polyhedron criterion"),
+    ],
+)
+def test_irregular_plurals_are_read_as_their_singulars(plural: str, singular: str) -> None:
+    assert WordAnalyzer()(plural) == WordAnalyzer()(singular)
+    assert WordAnalyzer("none")(plural) != WordAnalyzer("none")(singular)
+
+
+def test_each_irregular_plural_has_another_stem_than_its_singular() -> None:
+    stem = Stemmer.Stemmer("english").stemWord
+    assert [plural for plural, singular in SINGULARS.items() if stem(plural) == stem(singular)] == []
 
 
 def test_choices() -> None:
