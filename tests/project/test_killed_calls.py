@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from program import process
+from program import ended
+from shared_indexes import linked
 
 from configs import edited
 
@@ -32,16 +33,16 @@ RESULTS = (
 
 
 @pytest.fixture(scope="module")
-def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a directory with an index, runs, annotations and configurations."""
+def indexed(tmp_path_factory: pytest.TempPathFactory, sample_indexes: Path) -> Path:
+    """Return a directory with indexes, runs, annotations and configurations."""
     place = tmp_path_factory.mktemp("indexed")
+    linked(sample_indexes, place / "indexes")
     for name, change in CHANGES.items():
         (place / f"{name}.yaml").write_text(edited("task1", change))
     (place / "first.csv").write_text(RESULTS)
     (place / "second.csv").write_text(RESULTS.replace("High", "Low"))
-    for command in (INDEX, (*RUN, "text", "--variant", "both")):
-        done = process(*command, cwd=place)
-        assert done.returncode == 0, done.stderr
+    done = ended(*RUN, "text", "--variant", "both", cwd=place)
+    assert done.returncode == 0, done.stderr
     return place
 
 
@@ -62,7 +63,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ["first.csv", "--rule", "highest"],
             "qrels.tsv",
         ),
-        (["report", "-o", "pages", TEXT], [BOTH], "pages"),
+        (["report", "--depth", "3", "-o", "pages", TEXT], [BOTH], "pages"),
     ],
     ids=("index", "run", "fuse", "convert", "pool", "judge", "report"),
 )
@@ -71,7 +72,7 @@ def test_a_kill_at_any_change_leaves_old_or_new(
 ) -> None:
     shutil.copytree(indexed, tmp_path / "old")
     if earlier:
-        done = process(*earlier, cwd=tmp_path / "old")
+        done = ended(*earlier, cwd=tmp_path / "old")
         assert done.returncode == 0, done.stderr
         command = earlier + command
     killing = [

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).parents[2]
-HEAVY: Final = ("ir_measures", "pandas", "pytrec_eval", "scipy.stats")  # imported on first use
+ON_FIRST_USE: Final = ("ir_measures", "pandas", "pytrec_eval", "scipy.stats")
 CALLER: Final = """
 import json, os, socket, sys
 server = socket.socket(socket.AF_UNIX)
@@ -63,7 +63,7 @@ def serve(path: str) -> None:
 
     for command in COMMANDS:
         load(command)
-    for module in HEAVY:
+    for module in ON_FIRST_USE:
         import_module(module)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(path)

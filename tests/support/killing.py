@@ -19,6 +19,7 @@ import shutil
 import signal
 import sys
 from functools import partial
+from importlib import import_module
 from mmap import mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -127,8 +128,11 @@ def seen(path: Path) -> object:
 
 def main(place: Path, arguments: list[str], output: str) -> dict[str, int]:
     """Return how many kills left the old output, and how many the new one."""
+    sys.dont_write_bytecode = True  # a module that is compiled is no output
     old, new, work = (place / name for name in ("old", "new", "work"))
     load(arguments[0])  # so that the forks need not import it
+    if arguments[0] == "report":
+        import_module("scipy.stats")  # half of the time of a report
     shutil.copytree(old, new)
     number = count_changes(new, arguments)
     expected, before, after = tree(new), seen(old / output), seen(new / output)
