@@ -83,8 +83,7 @@ quick: $(READY) ## all tests but the slow ones: make quick [CPU=20], the 20 cost
 lint: $(READY) ## ruff and mypy
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
-	.venv/bin/mypy
-	.venv/bin/mypy --platform darwin --cache-dir .mypy_cache/darwin
+	.venv/bin/mypy & .venv/bin/mypy --platform darwin --cache-dir .mypy_cache/darwin && wait $$!
 
 # What makes the site has an environment of its own.
 .venv-docs/.ready: requirements-docs.lock

@@ -284,6 +284,7 @@ def test_a_plain_body_says_what_the_parser_says(body: str) -> None:
     assert read_body(body) == parsed(body)
 
 
+@pytest.mark.slow
 def test_nearly_all_real_bodies_are_plain_and_say_what_the_parser_says(
     lite: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,6 +317,7 @@ def test_real_bodies_are_what_beautifulsoup_says(lite: Path) -> None:
     assert compared > 5500
 
 
+@pytest.mark.slow
 def test_the_raw_dump_says_what_the_official_posts_say(lite: Path, shared: Path) -> None:
     official = PostTable.scan(lite / "Collection" / "Posts.V1.3.xml")
     raw = PostTable.scan(shared / "data" / "mse-raw" / "Posts.xml")

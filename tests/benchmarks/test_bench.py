@@ -31,6 +31,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Layout:
     return Layout(directory)
 
 
+@pytest.mark.slow
 def test_beautifulsoup_and_the_package_write_the_same_documents(
     made: Layout, tmp_path: Path
 ) -> None:

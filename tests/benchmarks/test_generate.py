@@ -202,6 +202,7 @@ def test_no_two_numbers_are_the_same_formula() -> None:
     assert len(np.unique(first * 10_000 + second)) == 1_000_000
 
 
+@pytest.mark.slow
 def test_distinct_formulas_grow_as_in_the_subset_and_in_the_whole() -> None:
     random, source = np.random.default_rng(1), grammar.Formulas()
     subset = source.draw(random, 81_203)

@@ -121,6 +121,7 @@ class _Lost(Processes):
         raise InterruptedWorkError("a worker process was killed")
 
 
+@pytest.mark.slow
 def test_the_real_subset_beside_the_official_collection(lite: Path) -> None:
     found = reports_of(lite)
     published = [report for report in found.values() if report.status == "as published"]

@@ -179,7 +179,7 @@ def prepared(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Callab
 
 
 # All commands, each with some kinds.
-CASES: Final = [(name, kind) for name in NAMED for kind in drawn(KINDS, 3, name)]
+CASES: Final = [(name, kind) for name in NAMED for kind in drawn(KINDS, 2, name)]
 
 
 @pytest.mark.parametrize(("name", "kind"), CASES)

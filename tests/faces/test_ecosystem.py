@@ -157,6 +157,7 @@ def test_the_module_for_ir_datasets_reads_folders_in_the_form_of_beir(
     assert dataset.qrels_dict() == {"1": {"a": 2}}
 
 
+@pytest.mark.slow
 def test_ir_datasets_own_test_passes(peers: list[str], tmp_path: Path) -> None:
     if not any(Path(place, "test", "integration", "base.py").exists() for place in peers):
         pytest.skip("ir_datasets comes without its tests")

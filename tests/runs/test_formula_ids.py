@@ -281,6 +281,7 @@ def plain_ndcg(run: dict[str, list[int]], qrels: dict[str, dict[str, int]]) -> f
     return total / len(qrels)
 
 
+@pytest.mark.slow
 def test_one_judged_id_that_is_missing_does_not_turn_the_judgments_over(
     lite: Path, tmp_path: Path
 ) -> None:

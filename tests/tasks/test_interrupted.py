@@ -19,8 +19,9 @@ from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.engines.lucene.indexing import count_documents
 from configs import edited
 
-# Small parts, so that several worker processes are at work.
+# Small parts, so that several worker processes are at work; Java lives for seconds, as in conftest.
 BUILD = (
+    "import jnius_config; jnius_config.add_options('-XX:TieredStopAtLevel=1');"
     "import arqmath_bm25.tasks.answers.answer_documents as answers; answers._PER_PART = 40;"
     "from arqmath_bm25.cli import main; main()"
 )
@@ -85,7 +86,7 @@ def test_a_build_may_be_killed_at_any_moment(tmp_path: Path) -> None:
     config = tmp_path / "other.yaml"
     config.write_text(edited("task1", ("ngrams: [1, 3]", "ngrams: [1, 2]")))
     moments = random.Random(seed())
-    for attempt in range(10 if exhaustive() else 4):
+    for attempt in range(10 if exhaustive() else 3):
         build = start(tmp_path, "--config", str(config))
         time.sleep(moments.uniform(0.2, 0.9) * duration)
         victims = processes_of(build.pid)  # in the order of their start: the build, its workers
