@@ -373,6 +373,19 @@ def test_a_node_that_stands_still_only_delays_a_load(
 
 
 @slow
+def test_a_loaded_index_has_one_segment_of_all_its_documents(
+    client: Any, hosts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = described("one-segment", 500)
+    in_the_midst(monkeypatch, lambda: client.indices.flush(index=index.name, force=True))
+    load(hosts, index, written(tmp_path / "documents", 500))
+    answer = client.indices.segments(index=index.name)
+    (copies,) = answer["indices"][index.name]["shards"].values()
+    segments = copies[0]["segments"].values()
+    assert [segment["num_docs"] for segment in segments if segment["search"]] == [500]
+
+
+@slow
 def test_a_load_goes_on_when_all_nodes_were_killed(
     three_nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -192,6 +192,17 @@ def test_documents_that_are_rejected_one_by_one_are_sent_until_all_are_there(
         assert searcher.count == 600
 
 
+def test_a_gateway_that_gives_up_the_merging_of_segments_costs_no_load(
+    before: Proxy, tmp_path: Path
+) -> None:
+    before.fault = lambda asked: Answer(504) if "/_forcemerge" in asked.path else None
+    index = described(tmp_path)
+    load([before.url], index, written(tmp_path / "documents"))
+    assert any("/_forcemerge" in asked.path for asked in before.asked)
+    with loaded_directly(before, index) as searcher:
+        assert searcher.count == 600
+
+
 @pytest.mark.parametrize("part", ["/_cluster/health", "/_recovery", "/_settings"])
 @pytest.mark.parametrize("status", [403, 504])
 def test_replicas_that_cannot_be_seen_to_cost_no_load(
