@@ -148,15 +148,17 @@ class PostWriter:
 
     def _matches(self, pieces: Sequence[str | Formula]) -> float:
         """Return how many words and formulas of the query some pieces have."""
-        content = Content(tuple(pieces))
-        matches: float = len(self._terms.intersection(_stems(content.prose)))
-        if not (content.formulas and self._symbols):
-            return matches
+        words: set[str] = set()
+        formulas: list[set[str]] = []
+        for piece in pieces:
+            if isinstance(piece, str):
+                words.update(_stems(piece))
+            elif self._symbols:
+                formulas.append(set(_symbols(piece.latex).split()))
 
-        formulas = []
-        for formula in content.formulas:
-            symbols = _symbols(formula.latex).split()
-            formulas.append(set(symbols))
+        matches: float = len(self._terms & words)
+        if not formulas:
+            return matches
 
         for query_symbols in self._symbols:
             shared = max(len(query_symbols & symbols) for symbols in formulas)
