@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import SubElement
 
 import pytest
+from chances import drawn
 from program import arqmath, printed, process, refused
 from serving import running
 from shared_indexes import linked, store
@@ -318,9 +319,10 @@ def same_runs(place: Path, data: Path, task: str, *options: object) -> dict[str,
 
 
 @pytest.mark.slow
-def test_real_collections(lite: Path, lite_indexes: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("year", drawn((2020, 2021, 2022), 1, "year"))
+def test_real_collections(lite: Path, lite_indexes: Path, tmp_path: Path, year: int) -> None:
     linked(lite_indexes, tmp_path / "indexes")
-    assert len(same_runs(tmp_path, lite, "all")) == 18
+    assert len(same_runs(tmp_path, lite, "all", "--topics", year)) == 8
 
 
 @pytest.mark.slow
@@ -328,7 +330,12 @@ def test_a_generated_collection(tmp_path: Path) -> None:
     generate = Path(__file__).parents[2] / "benchmarks" / "generate.py"
     data = tmp_path / "generated"
     subprocess.run([sys.executable, generate, data, "--gigabytes", "0.001"], check=True)
-    assert same_runs(tmp_path, data, "all")
+    for path in (data / "Topics").rglob("*.xml"):
+        topics = ElementTree.parse(path)  # noqa: S314
+        for topic in topics.getroot()[20:]:
+            topics.getroot().remove(topic)
+        topics.write(path, "utf-8")
+    assert len(same_runs(tmp_path, data, "all")) == 8
 
 
 def some_questions(site: Path) -> list[Post]:

@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
-nbformat = pytest.importorskip("nbformat", reason="requirements-notebook.lock is not installed")
-nbclient = pytest.importorskip("nbclient", reason="requirements-notebook.lock is not installed")
+REASON: Final = "requirements-notebook.lock is not installed"
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "example.ipynb"
 
 
@@ -29,6 +28,8 @@ def shapes(notebook: Any) -> list[list[tuple[str, list[str], int]]]:
 
 @pytest.mark.slow
 def test_the_example_runs_and_shows_what_it_did(tmp_path: Path) -> None:
+    nbformat = pytest.importorskip("nbformat", reason=REASON)
+    nbclient = pytest.importorskip("nbclient", reason=REASON)
     committed = nbformat.read(NOTEBOOK, as_version=4)
     assert NOTEBOOK.stat().st_size < 50_000
     fresh = nbformat.read(NOTEBOOK, as_version=4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -48,7 +49,10 @@ def test_a_full_disk_leaves_the_earlier_index(
     engine = "lucene" if "Lucene" in expected else "flat"
     script = ["sh", "-c", SCRIPT, "sh", str(kilobytes), engine]
     command = ["unshare", "--map-root-user", "--mount", *script]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}  # as in conftest
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
     if "unshare failed" in done.stderr:
         pytest.skip("this machine allows no namespaces")
     assert done.returncode == 0, done.stderr
