@@ -114,12 +114,13 @@ def test_the_cluster_builds_what_this_machine_does(
 
 
 @pytest.mark.slow
-def test_the_cluster_builds_the_real_subset(
-    cluster: spark_daemons.Cluster, lite: Path, tmp_path: Path
+def test_the_cluster_builds_a_real_site(
+    cluster: spark_daemons.Cluster, shared: Path, tmp_path: Path
 ) -> None:
+    site = shared / "data" / "se-sites" / "quantumcomputing.stackexchange.com"
     for name, master in (("here", "here"), ("there", cluster.url)):
         (tmp_path / name).mkdir()
-        assert completed(start(master, tmp_path / name, lite, part=500)) == ""
+        assert completed(start(master, tmp_path / name, site, part=150)) == ""
     there, here = (store(tmp_path / name / "indexes", "task1") for name in ("there", "here"))
     assert_same(there, here)
 
@@ -166,7 +167,7 @@ def test_machines_may_be_lost_at_any_moment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setenv("HOLD", str(tmp_path))
-    moments = drawn(MOMENTS, 2, victim)
+    moments = drawn(MOMENTS, 2 if victim == "executor" else 1, victim)
     for moment in moments:
         (tmp_path / f"hold.{moment}").touch()
     build = start(cluster.url, tmp_path)
