@@ -174,12 +174,16 @@ def test_a_collection_in_several_indexes_that_grows_and_shrinks(
     of_less = runs_of(less, "flat of less", "flat")
     assert expected != of_less
 
-    for size, count in ((150, 2), (55, 4)):
-        name = f"in {count}"
+    # Where blocks end depends on what the documents are made of, the version of the analysis too.
+    for size in (100, 55):
+        name = f"by {size}"
         assert runs_of(SAMPLE, name, "opensearch", "--block", size) == expected
         (blocks,) = (tmp_path / name).rglob(BLOCKS)
-        assert len(read_blocks(blocks)) == count
-        assert loaded() == 221
+        sizes = [block.documents for block in read_blocks(blocks)]
+        assert sum(sizes) == 221
+        assert max(sizes) <= 2 * size
+        assert min(sizes[:-1]) >= size / 2
+        assert loaded() <= 221  # less where both sizes have a block in common
 
     assert runs_of(less, "less", "opensearch", "--block", 55) == of_less
     assert 0 < loaded() < 110
