@@ -426,9 +426,12 @@ def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: RunTask) -> pd.
         for name, values in further.items():
             values += map(_FURTHER[name], hits)
 
+    # Without hits, pandas would take the columns for numbers, and join them with no topics.
+    frame = pd.DataFrame({"qid": qids, "docno": docnos, **further}, dtype=str)
     # pandas takes half of the time for these arrays that it takes for lists of numbers.
-    numbers = {"score": np.asarray(scores), "rank": np.asarray(ranks)}
-    return pd.DataFrame({"qid": qids, "docno": docnos, **numbers, **further})
+    frame.insert(2, "score", np.asarray(scores))
+    frame.insert(3, "rank", np.asarray(ranks))
+    return frame
 
 
 def rows_of(rows: object, what: str) -> Iterator[dict[str, Any]]:

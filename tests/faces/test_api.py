@@ -144,6 +144,15 @@ def test_a_question_alone_is_a_topic(sample: arq.Collection) -> None:
     assert list(formula) == ["qid", "docno", "score", "rank", "post_id", "visual_id"]
 
 
+def test_a_run_without_hits_joins_with_its_topics(sample: arq.Collection) -> None:
+    topics = pd.DataFrame({"qid": ["a"], "query": ["zzzz"]})
+    run = sample.index("task1").run(topics)
+    joined = topics.merge(run, on="qid", how="left")
+    assert joined["qid"].tolist() == ["a"]
+    assert joined["docno"].isna().all()
+    assert run.dtypes[["score", "rank"]].tolist() == [float, int]
+
+
 def test_equal_scores_are_written_in_the_order_that_they_are_scored_in(
     sample: arq.Collection, tmp_path: Path
 ) -> None:
