@@ -250,9 +250,11 @@ def _written_attributes(row: bytes) -> dict[str, str] | None:
         return None
 
     names = _names('"'.join(pieces[::2]))
-    if not names:
+    values = pieces[1::2]
+    # A quote after the last value would make another one.
+    if not names or len(names) != len(values):
         return None
-    return dict(zip(names, pieces[1::2], strict=True))
+    return dict(zip(names, values, strict=True))
 
 
 @lru_cache(maxsize=256)  # A dump has few different frames.

@@ -116,6 +116,11 @@ def test_unusual_rows_are_read_too(tmp_path: Path, row: bytes, attributes: dict[
     assert read(path) == [{"Id": "1", **attributes}]
 
 
+def test_what_follows_a_row_is_broken(tmp_path: Path) -> None:
+    path = write(tmp_path / "x", HEAD + '<row Id="1" Body="x"/>"/></posts>')
+    assert read(path) == [{"Id": "1", "Body": "x"}, None]
+
+
 @pytest.mark.parametrize(
     "row",
     [

@@ -123,7 +123,7 @@ def test_the_command_writes_a_larger_collection_with_the_same_judgments(
     ("task", "size", "heads", "first"),
     [  # the scores of configs/expected/arqmath-sample.yaml; of Task 2 nDCG', the mean of two years
         ("task2", 260, ["221 answers, 1,011", "26. answers"], {"math": ".916", "both": ".917"}),
-        ("nlps", 240, ["197 premises", "240 premises"], {"tfidf": ".284", "ridge": ".581"}),
+        ("nlps", 240, ["197 premises", "240 premises"], {"tfidf": ".284", "ridge": ".585"}),
         ("docs", 260, ["221 answers", "26. answers"], {}),
     ],
 )
