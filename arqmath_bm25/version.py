@@ -1,3 +1,3 @@
 """The version of the package, in a module that every room may import."""
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
