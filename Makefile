@@ -131,7 +131,6 @@ sample: $(READY) ## write the bundled sample anew from its source
 
 bench: $(READY) .venv-bench/.ready ## compare with peers, an hour: make bench [SIZES=0.1,0.3]
 	.venv/bin/python benchmarks/bench.py $(if $(SIZES),--sizes "$(SIZES)")
-	work=$$(mktemp -d) && .venv/bin/python benchmarks/engines.py --work $$work && rm -r $$work
 
 slowdown: $(READY) ## does this tree take more CPU time than its parent? make slowdown [BASE=v0.4.0]
 	.venv/bin/python benchmarks/slowdown.py $(if $(BASE),--base "$(BASE)")

@@ -8,8 +8,7 @@ The parts, all without PART:
   the same: on --sample GB of generated posts and on real ones below ARQMATH_SHARED, if there;
 * scaling: the analysis over two processes beside one, on every size up to 0.3 GB;
 * peers: indexing and searching beside bm25s, Tantivy and PyTerrier, on the same posts;
-* growth: time and memory of the builds of Task 1 and Task 2 over --sizes, and the line to 4.1 GB;
-* search: the run of Task 1 beside stock Pyserini, on 300,000 answers (search_speed.py).
+* growth: time and memory of the builds of Task 1 and Task 2 over --sizes, and the line to 4.1 GB.
 
 What is compared is run in turn; figures are medians of --repeats (of growth: single builds). The
 figures of the parts that were run are written to benchmarks/results/DATE.json, .md and .svg. Peers
@@ -25,29 +24,20 @@ import os
 import tempfile
 from datetime import date
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-import search_speed
 from comparison import growth, ingest, machine, peers, plot, results
-from comparison.results import Goal, Part, Table
+from comparison.results import Part
 from generation.files import write_collection
 from rich.console import Console
 
-from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.core.workers.local import Processes
-from arqmath_bm25.engines.engine import Engine
-from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.index import ensure
-from arqmath_bm25.tasks.index_content import IndexContent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 RESULTS = Path(__file__).parent / "results"
 SCALING_UP_TO = 0.3  # GB of posts
-SEARCHED = 300_000 * search_speed.BYTES / 1e9  # GB of posts
 
 
 class Plan(NamedTuple):
@@ -103,44 +93,11 @@ def measure_growth(plan: Plan) -> Part:
     return growth.report(steps, plan.picture)
 
 
-def measure_search(plan: Plan) -> Part:
-    """Compare Task 1 with stock Pyserini."""
-    layout = plan.generated(min(SEARCHED, plan.sizes[-1]))
-    collection = Collection(layout.data, plan.scratch / "searched")
-    lucene = [Engine("lucene")]
-    ensure(
-        IndexContent.of(configured("task1").index_task, collection),
-        Processes(search_speed.THREADS),
-        lucene,
-    )
-    rows = search_speed.measure(collection, plan.repeats)
-    table = Table(
-        f"Runs of Task 1 at depth 1,000, {layout.posts().stat().st_size / 1e9:.2f} GB of posts",
-        [
-            {
-                "terms": row.terms, "way": row.way, "topics": row.topics,
-                "seconds": median(row.seconds), "this / it": row.ratio, "ranked the same": row.same,
-            }
-            for row in rows
-        ],
-        f"Medians of {plan.repeats}; search_speed.py says what the ways are, and what is the same.",
-    )  # fmt: skip
-    stock = [row for row in rows if row.same is not None]
-    slowest = max(row.ratio for row in stock)
-    otherwise = sum(row.topics - (row.same or 0) for row in stock)
-    goals = [
-        Goal("run of Task 1, time beside stock LuceneSearcher (worst way)", slowest, 0.6),
-        Goal("topics ranked otherwise than by stock LuceneSearcher", otherwise, 0),
-    ]
-    return Part([table], goals)
-
-
 PARTS: Mapping[str, Callable[[Plan], Part]] = {
     "ingest": measure_ingest,
     "scaling": measure_scaling,
     "peers": measure_peers,
     "growth": measure_growth,
-    "search": measure_search,
 }
 
 

@@ -1,4 +1,4 @@
-"""A grid of settings on the subset `arqmath-lite`: what task1_subset.py and task2_subset.py share.
+"""A grid of settings on the subset `arqmath-lite`: for task1_subset.py and peers.
 
 Scores are full nDCG / MAP (unjudged documents count as not relevant) over the topics with a grade
 of 2 or more, and in brackets nDCG′ and judged@10. Beside each row stands the p-value of a paired

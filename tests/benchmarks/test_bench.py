@@ -126,17 +126,6 @@ def test_values_that_were_not_measured_are_shown_as_such(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_engines_are_compared_without_the_peers(tmp_path: Path) -> None:
-    command = [BENCHMARKS / "engines.py", "--gigabytes", "0.001", "--peers", tmp_path / "absent"]
-    done = subprocess.run(
-        [sys.executable, *command, "--work", tmp_path / "work"],
-        check=True, capture_output=True, text=True, env={"PATH": ""},
-    )  # fmt: skip
-    assert done.stdout.count("100 of 100") == 2  # Lucene and flat postings say the same
-    assert "not measured" in done.stdout
-
-
-@pytest.mark.slow
 def test_everything_runs_without_the_peers(tmp_path: Path) -> None:
     subprocess.run(
         [
