@@ -213,7 +213,7 @@ def test_a_cluster_needs_no_other_engine_here(
 
 
 def without_postings(indexes: Path, copy: Path) -> Path:
-    """Copy what a machine needs that searches in a cluster, as docs/SCALE.md says."""
+    """Copy what a machine needs that searches in a cluster, as docs/BENCHMARKS.md says."""
     ignored = shutil.ignore_patterns("lucene*", "documents")
     return Path(shutil.copytree(indexes, copy, ignore=ignored))
 
