@@ -6,12 +6,14 @@ import shutil
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
+from urllib.error import HTTPError
 from urllib.parse import quote
+from urllib.request import Request, urlopen
 
 import pytest
 from hostile_collection import TITLE, write_collection
 from selectolax.lexbor import LexborHTMLParser
-from serving import Client, build_indexes, open_site, running
+from serving import Client, build_indexes, documents_site, open_site, running
 
 import arqmath_bm25 as arq
 from arqmath_bm25.cli.pages import serve
@@ -115,6 +117,48 @@ def test_posts_that_were_replaced_are_told(tmp_path: Path) -> None:
             answer = Client(address).get("/", q="prime")
             assert answer.status == 503
             assert "has changed since it was indexed" in answer.text
+
+
+def test_no_answer_names_a_file_of_the_server(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"id": "a", "text": "prime numbers"}]
+    with running(documents_site(tmp_path, rows)) as address:
+        client = Client(address)
+        for path in (
+            "/threads/1",
+            "/posts/1",
+            "/documents/b",
+            "/nowhere",
+            "/static/x",
+            "/?q=a&depth=x",
+        ):
+            answer = client.get(path)
+            assert answer.status in (404, 422), path
+            assert str(tmp_path) not in answer.text
+
+        (tmp_path / "corpus.jsonl").write_text('{"id": "b", "text": "other words here"}\n')
+        capsys.readouterr()
+        for path in ("/?q=prime", "/documents/a", "/api/search?q=prime"):
+            answer = client.get(path)
+            assert str(tmp_path) not in answer.text
+            assert answer.status == 503, path
+        assert "corpus.jsonl" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["style.css", "search.js"])
+def test_static_files_are_sent_once(client: Client, name: str) -> None:
+    url = f"{client.address}/static/{name}"
+    with urlopen(url) as first:  # noqa: S310
+        tag = first.headers["etag"]
+        assert first.headers["cache-control"] == "no-cache"
+
+    with pytest.raises(HTTPError) as raised:
+        urlopen(Request(url, headers={"If-None-Match": f'"other", {tag}'}))  # noqa: S310
+    assert raised.value.code == 304
+    assert raised.value.read() == b""
+    assert client.get("/").headers["cache-control"] == "no-cache"
+    assert "etag" not in client.get("/").headers
 
 
 def test_a_prefix_is_before_every_address(indexes: Path) -> None:

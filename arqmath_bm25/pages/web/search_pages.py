@@ -25,7 +25,7 @@ from arqmath_bm25.analysis.html import Content, Formula, as_body, read_title
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
-from arqmath_bm25.core.progress import counted
+from arqmath_bm25.core.progress import counted, tell
 from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.engines.lucene.jvm import detaching
 from arqmath_bm25.pages.page_files import templates
@@ -75,6 +75,11 @@ _PROBLEMS: Final = {
     422: "Wrong address",
     503: "Not possible now",
 }
+
+_CHANGED: Final = (
+    "Something that this page needs is missing or has changed since it was indexed. What the "
+    "server prints says what, and what to do."
+)
 
 
 class SearchPages:
@@ -248,8 +253,12 @@ class SearchPages:
 
     def _thread_page(self, request: Request) -> Response:
         """Show the thread of a post, with the words and formulas of a query marked."""
-        posts = self._collection.posts
         post_id = request.path_params["post_id"]
+        missing = f"There is no post {post_id[:40]} in the collection."
+        if not self._collection.has_posts:
+            raise HTTPException(404, missing)
+
+        posts = self._collection.posts
         parameters = request.query_params
         query = parameters.get("q", "")[:MAX_QUERY]
         task = parameters.get("task", "")
@@ -268,7 +277,7 @@ class SearchPages:
             thread = reader.read(thread_id)
 
         if thread is None:
-            raise HTTPException(404, f"There is no post {post_id[:40]} in the collection.")
+            raise HTTPException(404, missing)
 
         writer = ThreadWriter(
             thread,
@@ -313,11 +322,15 @@ class SearchPages:
         return JSONResponse({"html": self._render_query(text, task)})
 
     async def _problem(self, request: Request, error: Exception) -> Response:
-        """Answer a faulty request with a message, also one for data that were replaced."""
+        """Answer a faulty request with a message, also one for data that were replaced.
+
+        What an InputError says names files of this machine, so only its terminal shows that.
+        """
         if isinstance(error, HTTPException):
             problem = error
         else:
-            problem = HTTPException(503, str(error))
+            tell(str(error))
+            problem = HTTPException(503, _CHANGED)
 
         path = request.url.path.removeprefix(self._prefix)
         if path.startswith("/api/"):

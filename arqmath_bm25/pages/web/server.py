@@ -7,10 +7,12 @@ proxy has to deal with clients that are slow on purpose (docs/USAGE.md).
 from __future__ import annotations
 
 import errno
+import hashlib
 import re
 import resource
 import socket
 from collections.abc import Container
+from functools import cache
 from ipaddress import ip_address
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -45,6 +47,8 @@ _HEADERS: Final = {
     b"x-content-type-options": b"nosniff",
     b"referrer-policy": b"no-referrer",
     b"cross-origin-resource-policy": b"same-origin",
+    # A browser or proxy asks again each time; static files then need not be sent again.
+    b"cache-control": b"no-cache",
 }
 _FILES: Final = {
     "style.css": "text/css",
@@ -117,7 +121,18 @@ async def _file(request: Request) -> Response:
     name = request.path_params["name"]
     if name not in _FILES:
         raise HTTPException(404, "There is no such file.")
-    return Response(static(name), media_type=_FILES[name])
+
+    headers = {"etag": _etag(name)}
+    if headers["etag"] in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(static(name), media_type=_FILES[name], headers=headers)
+
+
+@cache
+def _etag(name: str) -> str:
+    """Return the tag of the content of a static file."""
+    digest = hashlib.sha256(static(name)).hexdigest()
+    return f'"{digest[:16]}"'
 
 
 STATIC: Final = Route("/static/{name}", _file)
