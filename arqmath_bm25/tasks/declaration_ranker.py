@@ -17,7 +17,7 @@ from arqmath_bm25.analysis.kinds import kind_of
 from arqmath_bm25.analysis.lean import formula_words, query_words
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.tasks.field_ranker import FieldRanker
-from arqmath_bm25.tasks.settings import Task1Settings
+from arqmath_bm25.tasks.settings import FieldSettings
 from arqmath_bm25.tasks.task import OpenIndex
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class DeclarationRanker(FieldRanker):
     """Ranks the documents of a collection with declarations in Lean."""
 
-    def __init__(self, index: OpenIndex, settings: Task1Settings, keep_formulas: bool) -> None:
+    def __init__(self, index: OpenIndex, settings: FieldSettings, keep_formulas: bool) -> None:
         """With `keep_formulas`, formulas of queries are also searched as formulas."""
         super().__init__(index, settings)
         self._keep_formulas = keep_formulas

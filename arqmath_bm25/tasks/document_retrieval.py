@@ -24,6 +24,7 @@ from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.analysis.text import is_undivided
+from arqmath_bm25.analysis.tokenizer import tokenizer_version
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import (
     QUERIES,
@@ -46,7 +47,6 @@ from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.writing import sources
 from arqmath_bm25.engines.engine import Document as Indexed
 from arqmath_bm25.tasks.answers.answer_documents import answer_fields, question_fields
-from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
 from arqmath_bm25.tasks.cited.cited_documents import (
     REFERENCES,
     STATEMENTS,
@@ -57,7 +57,7 @@ from arqmath_bm25.tasks.declaration_ranker import DeclarationRanker
 from arqmath_bm25.tasks.document_parts import PartForms, write_parts
 from arqmath_bm25.tasks.field_ranker import FieldRanker
 from arqmath_bm25.tasks.sealed_blocks import PartContent, run_ends
-from arqmath_bm25.tasks.settings import DocumentSettings, Task1Settings, kind
+from arqmath_bm25.tasks.settings import DocumentSettings, kind
 from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, TopicFile
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 
@@ -82,20 +82,17 @@ _IN_LEAN: Final = "of them in Lean"
 _WITHOUT_WORDS, _WITHOUT_FORMULAS = "of them without words", "of them without formulas"
 
 
-class DocumentRetrieval(AnswerRetrieval):
+class DocumentRetrieval(IndexedTask[DocumentSettings]):
     """Ranks the user's own documents."""
 
     name: ClassVar[str] = "docs"
-    model = DocumentSettings  # type: ignore[assignment]
-    settings: DocumentSettings
-    finds_posts = False
+    model = DocumentSettings
     title = "Documents"
+    example = r"Why does $\sum \frac{1}{n}$ diverge?"
     nothing = "No document holds a term of this query."
     topics_are = "queries"
     hits_are = "document"
     lab = "docs"
-    account = IndexedTask.account
-    placed = IndexedTask.placed
 
     @classmethod
     def has_data(cls, collection: Collection) -> bool:
@@ -120,7 +117,11 @@ class DocumentRetrieval(AnswerRetrieval):
     @property
     def recipe(self) -> dict[str, Any]:
         """The settings that decide the content of the index, including the regression's."""
-        return {**super().recipe, "ridge": self.settings.ridge.model_dump(mode="json")}
+        recipe = {**super().recipe, "ridge": self.settings.ridge.model_dump(mode="json")}
+        tokenizer = self.settings.analysis.latex.tokenizer
+        if tokenizer:
+            recipe["tokenizer version"] = tokenizer_version(tokenizer)
+        return recipe
 
     def write_documents(
         self, collection: Collection, place: Path, workers: Workers, forms: PartForms
@@ -414,7 +415,7 @@ _analyzer = lru_cache(maxsize=1)(Analyzer)
 
 
 def _documents(
-    path: Path, settings: Task1Settings, spans: NDArray[np.int64], counts: Counter[str]
+    path: Path, settings: DocumentSettings, spans: NDArray[np.int64], counts: Counter[str]
 ) -> Iterator[Indexed]:
     delimiters = settings.analysis.latex.delimiters
     proofs = settings.analysis.text.proofs

@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING, Final
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Hit, Part, Topic
-from arqmath_bm25.tasks.queries import (
-    build_query,
-    field_parts,
-    topic_query,
-    weight_by_tf_idf,
-)
-from arqmath_bm25.tasks.settings import Task1Settings
+from arqmath_bm25.tasks.queries import build_query, field_parts
+from arqmath_bm25.tasks.settings import FieldSettings
 from arqmath_bm25.tasks.task import OpenIndex, Ranker
 
 if TYPE_CHECKING:
@@ -32,7 +27,7 @@ class FieldRanker(Ranker):
     def __init__(
         self,
         index: OpenIndex,
-        settings: Task1Settings,
+        settings: FieldSettings,
         rerankers: Mapping[str, Reranker] = _NO_RERANKERS,
     ) -> None:
         self._settings = settings
@@ -108,8 +103,4 @@ class FieldRanker(Ranker):
         return [self._query(topic, weights) for topic in topics]
 
     def _query(self, topic: Topic, weights: Mapping[str, float]) -> Query:
-        settings = self._settings
-        if settings.model == "tf_idf":
-            query = topic_query(topic, self._analyzer, weights, settings.query.k3)
-            return weight_by_tf_idf(query, self._searcher, settings.bm25.k1)
-        return build_query(topic, self._analyzer, weights, settings.query, self._searcher)
+        return build_query(topic, self._analyzer, weights, self._settings.query, self._searcher)

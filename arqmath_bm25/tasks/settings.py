@@ -168,21 +168,15 @@ class RankingSettings(LabSettings):
         return self
 
 
-class Task1Settings(RankingSettings):
-    """configs/task1.yaml."""
+class FieldSettings(RankingSettings):
+    """Settings of rankings by weighted fields of words and formulas."""
 
     all_fields = FIELDS
     analysis: AnalysisSettings = AnalysisSettings()
-    bag: bool = False  # all words of an answer and its question in one field, `contents`
-    model: Literal["bm25", "tf_idf", "linked"] = "bm25"
     query: QuerySettings = QuerySettings()
-    variants: dict[Variant, dict[Task1Field, Weight]]
-    rerank: dict[Variant, RerankSettings] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _has_the_terms_it_weighs(self) -> Task1Settings:
-        if (self.bag or self.model == "tf_idf") and self.fields != ("contents",):
-            raise ValueError("variants: with bag or tf_idf, `contents` is the one field")
+    def _has_the_terms_it_weighs(self) -> Self:
         if self.analysis.latex.tokenizer and "math" not in map(kind, self.fields):
             raise ValueError(
                 "analysis.latex.tokenizer: no variant weighs a field of tokens, as answer_math"
@@ -195,6 +189,21 @@ class Task1Settings(RankingSettings):
         ]
         if operators and not self.analysis.latex.operators:
             raise ValueError(f"{operators[0]}: needs analysis.latex.operators")
+        return self
+
+
+class Task1Settings(FieldSettings):
+    """configs/task1.yaml."""
+
+    bag: bool = False  # all words of an answer and its question in one field, `contents`
+    model: Literal["bm25", "tf_idf", "linked"] = "bm25"
+    variants: dict[Variant, dict[Task1Field, Weight]]
+    rerank: dict[Variant, RerankSettings] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _fit_each_other(self) -> Self:
+        if (self.bag or self.model == "tf_idf") and self.fields != ("contents",):
+            raise ValueError("variants: with bag or tf_idf, `contents` is the one field")
         for variant in self.rerank:
             if variant not in self.variants:
                 raise ValueError(f"rerank: {variant!r} is not among the variants")
@@ -225,11 +234,11 @@ class DocumentRunSettings(RunSettings):
     primary: DocumentVariant  # type: ignore[assignment]
 
 
-class DocumentSettings(Task1Settings):
+class DocumentSettings(FieldSettings):
     """configs/docs.yaml."""
 
     run: DocumentRunSettings
-    variants: dict[DocumentVariant, dict[Task1Field, Weight]]  # type: ignore[assignment]
+    variants: dict[DocumentVariant, dict[Task1Field, Weight]]
     ridge: RidgeSettings = RidgeSettings()
     cited: dict[DocumentVariant, CitedSettings] = Field(default_factory=dict)
 

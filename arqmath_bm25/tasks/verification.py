@@ -22,6 +22,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.known_paths import known_path
 from arqmath_bm25.core.labs import MAX_DEPTH, RankingTask, RunTask
+from arqmath_bm25.core.manifest import minor
 from arqmath_bm25.core.stores import why_unusable
 from arqmath_bm25.core.writing import digests, is_as_written, manifest_path, stored_manifest
 from arqmath_bm25.runs.formula_ids import FormulaIds
@@ -184,6 +185,12 @@ def _beside(run: Path, name: str) -> Path:
 
 
 def _verify_ranked(run: Path, manifest: dict[str, Any], collection: Collection, quick: bool) -> str:
+    version = manifest.get("version")
+    if isinstance(version, str) and minor(version) != minor(__version__):
+        raise InputError(
+            f"{manifest_path(run)}: version {version} wrote it, and can verify the run; this is "
+            f"{__version__}"
+        )
     made = _parsed(_Ranked, manifest, run)
     task = task_class(made.task).of(made.settings, run)
     variant = task.chosen(made.variant)

@@ -204,3 +204,11 @@ def test_what_differs_must_be_known(tmp_path: Path, text: str, message: str) -> 
     with pytest.raises(InputError) as error:
         configured_by(tmp_path / "mine.yaml", "task1", text)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("keys", ["rerank: {both: {thread: 1}}", "model: linked", "bag: true"])
+def test_documents_of_ones_own_have_no_keys_of_threads(keys: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(keys)
+    with pytest.raises(InputError, match=rf"{keys.partition(':')[0]}: unknown; there are .*cited"):
+        configured("docs", path)

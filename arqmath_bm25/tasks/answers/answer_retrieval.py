@@ -20,11 +20,12 @@ from arqmath_bm25.tasks.answers.linked_posts import LinkedPosts
 from arqmath_bm25.tasks.answers.reranker import Reranker
 from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.field_ranker import FieldRanker
+from arqmath_bm25.tasks.queries import topic_query, weight_by_tf_idf
 from arqmath_bm25.tasks.settings import Task1Settings
 from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, listed
 
 if TYPE_CHECKING:
-    from arqmath_bm25.engines.engine import Document
+    from arqmath_bm25.engines.engine import Document, Query
 
 
 class AnswerRetrieval(IndexedTask[Task1Settings]):
@@ -131,6 +132,14 @@ class AnswerRanker(FieldRanker):
         for variant, rerank in settings.rerank.items():
             rerankers[variant] = Reranker(self._posts, rerank)
         super().__init__(index, settings, rerankers)
+        self._model = settings.model
+        self._k1 = settings.bm25.k1
+
+    def _query(self, topic: Topic, weights: Mapping[str, float]) -> Query:
+        if self._model != "tf_idf":
+            return super()._query(topic, weights)
+        query = topic_query(topic, self._analyzer, weights, self._settings.query.k3)
+        return weight_by_tf_idf(query, self._searcher, self._k1)
 
     def _allowed(self, topic: Topic, hits: list[Hit]) -> list[Hit]:
         hits = super()._allowed(topic, hits)
