@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
@@ -20,25 +20,46 @@ from arqmath_bm25.core.errors import InputError, cause
 from arqmath_bm25.core.progress import console
 from arqmath_bm25.version import __version__
 
-# Command → the module that has its function, and its help.
+
+class CommandEntry(NamedTuple):
+    """A command in the list of all."""
+
+    module: str  # has its function
+    panel: str  # of the list
+    help: str
+
+
+_DOCUMENTS: Final = "Documents"
+_RUNS: Final = "Runs and scores"
+_LABS: Final = "Labs and judging"
 COMMANDS: Final = {
-    "fetch": ("data", "Download the official distribution, or parts of it."),
-    "inspect": ("data", "Count what DATA holds and compare it with the published files."),
-    "index": ("tasks", "Build the index of a task, unless it is up to date."),
-    "run": ("tasks", "Rank the documents of a task for its topics and write the run files."),
-    "cluster": ("tasks", "List this program's indexes in a cluster, or remove some."),
-    "search": ("tasks", "Show the best hits for a query."),
-    "eval": ("eval", "Score runs as the labs do."),
-    "compare": ("eval", "Compare runs topic by topic with the first one."),
-    "convert": ("runs", "Write a run in the lab's form or TREC's, gzipped or not."),
-    "fuse": ("runs", "Fuse the rankings of several runs of a task into one run."),
-    "validate": ("runs", "Check runs against the rules of the labs."),
-    "verify": ("data", "Prove that runs are what their manifests say: rank again, compare bytes."),
-    "pool": ("judging", "Pool runs: write a CSV batch of hits for the annotation tool."),
-    "judge": ("judging", "Turn annotations into qrels; judge a batch in a browser."),
-    "report": ("pages", "Write a report on runs: HTML pages that open from disk."),
-    "threads": ("pages", "Write threads as HTML pages: question, answers, comments."),
-    "serve": ("pages", "Serve a search page over the indexes, and a JSON interface."),
+    "serve": CommandEntry("pages", _DOCUMENTS, "Serve a search page over notes, books or indexes."),
+    "search": CommandEntry("tasks", _DOCUMENTS, "Show the best hits for a query."),
+    "index": CommandEntry(
+        "tasks", _DOCUMENTS, "Build the index of a task, unless it is up to date."
+    ),
+    "inspect": CommandEntry("data", _DOCUMENTS, "Count what DATA contains, and check an index."),
+    "run": CommandEntry("tasks", _RUNS, "Rank documents for all topics and write the run files."),
+    "eval": CommandEntry("eval", _RUNS, "Score runs as the labs do."),
+    "compare": CommandEntry("eval", _RUNS, "Compare runs topic by topic with the first one."),
+    "report": CommandEntry(
+        "pages", _RUNS, "Write a report on runs: HTML pages that open from disk."
+    ),
+    "fuse": CommandEntry(
+        "runs", _RUNS, "Fuse the rankings of several runs of a task into one run."
+    ),
+    "convert": CommandEntry("runs", _RUNS, "Write a run in the lab's form or TREC's."),
+    "validate": CommandEntry("runs", _RUNS, "Check runs against the rules of the labs."),
+    "verify": CommandEntry(
+        "data", _RUNS, "Rank again and compare a run's bytes with its manifest."
+    ),
+    "fetch": CommandEntry("data", _LABS, "Download the official distribution, or parts of it."),
+    "pool": CommandEntry("judging", _LABS, "Pool runs: write a batch of hits to be judged."),
+    "judge": CommandEntry("judging", _LABS, "Judge a batch in a browser; turn labels into qrels."),
+    "threads": CommandEntry("pages", _LABS, "Write threads as pages: question, answers, comments."),
+    "cluster": CommandEntry(
+        "tasks", _LABS, "List this program's indexes in a cluster, or remove some."
+    ),
 }
 
 # Commands whose function has another name, since Python has a function of this name.
@@ -153,7 +174,8 @@ class _Commands(_PlainHelp, TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
             return None
-        return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1])
+        entry = COMMANDS[cmd_name]
+        return TyperCommand(cmd_name, help=entry.help, rich_help_panel=entry.panel)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
@@ -174,7 +196,7 @@ class _Commands(_PlainHelp, TyperGroup):
 
 def load(name: str) -> Any:
     """Import a command and return its click object."""
-    module = import_module(f"arqmath_bm25.cli.{COMMANDS[name][0]}")
+    module = import_module(f"arqmath_bm25.cli.{COMMANDS[name].module}")
     command = getattr(module, FUNCTIONS.get(name, name))
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     alone.command(name, cls=_Command, context_settings=_SETTINGS)(command)
@@ -184,7 +206,8 @@ def load(name: str) -> Any:
 app = typer.Typer(
     cls=_Commands,
     name="arqmath-bm25",
-    help="Sparse retrieval for mathematics: BM25 baselines for the ARQMath labs.",
+    help="Search for words and formulas in notes, books and forums: `serve FOLDER` is all it "
+    "takes. BM25 baselines for the ARQMath labs: `index`, `run`, `eval`.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings=_SETTINGS,
