@@ -151,11 +151,11 @@ def test_a_document_that_is_not_there_is_not_found(documents: Client) -> None:
 
 def test_nothing_found_comes_with_a_way_on(documents: Client) -> None:
     tree = page(documents, "/", q="zzz $x^9$")
-    assert tree.css_first("#results").text() == "Nothing found"
+    assert tree.css_first("#results").text() == "No results for “zzz $x^9$”"
     words, formulas = tree.css("#found a")
     assert parse_qs(urlsplit(words.attributes["href"]).query)["q"] == ["zzz"]
     assert parse_qs(urlsplit(formulas.attributes["href"]).query)["q"] == ["$x^9$"]
-    assert "Try other words" in page(documents, "/", q="zzz").css_first("#found").text()
+    assert "Try fewer or more general words" in page(documents, "/", q="zzz").css_first("#found").text()
 
 
 @pytest.mark.slow
