@@ -28,9 +28,9 @@ from arqmath_bm25.analysis.settings import AnalysisSettings, FormulaAnalysisSett
 from arqmath_bm25.collection.collection import INDEXES
 from arqmath_bm25.collection.collection import Collection as Files
 from arqmath_bm25.collection.own_documents import corpus_digest, write_corpus
-from arqmath_bm25.core.errors import InputError, NoIndexError
+from arqmath_bm25.core.errors import InputError, NoIndexError, check_found
 from arqmath_bm25.core.guesses import no_attribute, showing_its_arguments
-from arqmath_bm25.core.labs import MAX_DEPTH, TASKS
+from arqmath_bm25.core.labs import TASKS
 from arqmath_bm25.core.lazy import LazyModule
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.system import processors
@@ -450,8 +450,8 @@ class Index(_ValueObject):
         of one of the years. The frame has a row for each document, best first, and the columns
         docno, score, rank (from 1), title (of the question) and text (shortened), Task 2 also
         post_id and visual_id, Task 3 answer. For several queries the first column is qid, their
-        number from "1" on. Raises InputError for an unknown variant, unless 1 ≤ k ≤ 1,000, and for
-        tags and years of a task other than 1 and 2.
+        number from "1" on. Raises InputError for an unknown variant, unless k ≥ 1, and for tags and
+        years of a task other than 1 and 2.
         """
         task = self._opened.task
         k = _count("k", k)
@@ -484,9 +484,7 @@ class Index(_ValueObject):
 
         Raises InputError for an unknown document.
         """
-        hit = self._opened.task.find(str(docno), self._opened)
-        if hit is None:
-            raise InputError(f"docno {docno}: {self.path} has no such document")
+        (hit,) = self._hits([docno])
         return {"docno": hit.doc_id, **self._texts(hit)}
 
     def analyze(self, text: str, html: bool = False) -> dict[str, list[str]]:
@@ -528,8 +526,8 @@ class Index(_ValueObject):
 
         A frame with a row for each term or other evidence. Columns: part (a field, or evidence as
         the configuration names it), term (empty for evidence) and score; the scores add up to the
-        score of the document. `attrs` has its score and rank. Raises InputError if the document is
-        not among the best 1,000, and for a variant whose scores are not sums.
+        score of the document. `attrs` has its score and rank. Raises InputError for a document that
+        the index lacks or the query does not find, and for a variant whose scores are not sums.
         """
         task = self._opened.task
         variant = self.chosen(variant)
@@ -538,32 +536,38 @@ class Index(_ValueObject):
         else:
             topic = _topic(dict(query), task)
 
-        (hits,) = self._opened.rank([topic], variant, MAX_DEPTH, self._threads)
-        for rank, hit in enumerate(hits, 1):
-            if str(docno) not in (hit.doc_id, hit.visual_id):
-                continue
+        rank, hit = self._ranked_hit(topic, variant, str(docno))
+        (parts,) = self._opened.explain(topic, variant, [hit])
+        rows = []
+        for part in parts:
+            for term, score in part.terms or [("", part.score)]:
+                rows.append((part.name, term, score))
 
-            (parts,) = self._opened.explain(topic, variant, [hit])
-            rows = []
-            for part in parts:
-                for term, score in part.terms or [("", part.score)]:
-                    rows.append((part.name, term, score))
+        frame = pd.DataFrame(rows, columns=["part", "term", "score"])
+        frame.attrs.update(score=hit.score, rank=rank)
+        return frame
 
-            frame = pd.DataFrame(rows, columns=["part", "term", "score"])
-            frame.attrs.update(score=hit.score, rank=rank)
-            return frame
+    def _ranked_hit(self, topic: Topic, variant: str, docno: str) -> tuple[int, Hit]:
+        """Return the rank and the hit of a document; InputError if the query does not find it."""
+        # Most documents that are asked for are among the first, and the first never change.
+        for depth in (self._opened.task.depth, len(self)):
+            (hits,) = self._opened.rank([topic], variant, depth, self._threads)
+            for rank, hit in enumerate(hits, 1):
+                if docno in (hit.doc_id, hit.visual_id):
+                    return rank, hit
 
-        raise InputError(f"docno {docno}: it is not among the {len(hits):,} best of {variant}")
+        self._hits([docno])
+        raise InputError(f"docno {docno}: it is not among the {len(hits):,} hits of {variant}")
 
     @showing_its_arguments
     def run(
         self,
         topics: Table,
         variant: str | None = None,
-        depth: int = MAX_DEPTH,
+        depth: int | None = None,
         text: bool = False,
     ) -> pd.DataFrame:
-        """Return the `depth` best documents of each topic, as a run.
+        """Return the `depth` best documents of each topic, by default as many as run files have.
 
         `topics` are rows as `Collection.topics` returns them, rows of qid and query, a list of
         texts, which get the qids "1", "2", …, or a dict of texts by qid. The title and question of
@@ -577,7 +581,7 @@ class Index(_ValueObject):
         """
         task = self._opened.task
         variant = self.chosen(variant)
-        depth = _count("depth", depth)
+        depth = _count("depth", task.depth if depth is None else depth)
 
         rows = texts_as_rows(topics, "qid", "query")
         topics = table(rows, "topics", "qid", "query")
@@ -597,7 +601,8 @@ class Index(_ValueObject):
         `candidates` are rows of topics (see `run`) with a docno each. Returns these rows with score
         and rank (from 1), best first, as `run` ranks them if its first stage returns only these
         documents; the first-stage score of a document without a term of the query is 0. For answers
-        (Task 1) and documents of `docs` only. Raises InputError as `run` does.
+        (Task 1) and documents of `docs` only. Raises InputError as `run` does, and one that names
+        all documents that the index lacks.
         """
         task = self._opened.task
         variant = self.chosen(variant)
@@ -618,19 +623,18 @@ class Index(_ValueObject):
         """Return the parts of the scores of documents, as features for learning to rank.
 
         A frame of floats with a row for each of `candidates` (see `score`) and a column for each
-        part of a score (see `explain`), which is 0 where it adds nothing.
+        part of a score (see `explain`), which is 0 where it adds nothing. Raises InputError that
+        names all documents that the index lacks.
         """
         task = self._opened.task
         variant = self.chosen(variant)
         rows = table(candidates, "candidates", "qid", "query", "docno")
+        docnos = rows["docno"].drop_duplicates()
+        hit_of = dict(zip(docnos, self._hits(docnos), strict=True))
         features = []
         for _, group in rows.groupby("qid", sort=False):
             topic = _topic(group.iloc[0].to_dict(), task)
-            hits = []
-            for docno in group["docno"]:
-                hit = task.find(str(docno), self._opened)
-                hits.append(hit or Hit("", 0))
-
+            hits = [hit_of[docno] for docno in group["docno"]]
             scores = []
             for parts in self._opened.explain(topic, variant, hits):
                 scores.append({part.name: part.score for part in parts})
@@ -643,16 +647,31 @@ class Index(_ValueObject):
         columns = sorted(map(str, frame))
         return frame[columns].fillna(0.0)
 
+    def _hits(self, docnos: Iterable[object]) -> list[Hit]:
+        """Return documents as hits without a score; InputError that names the unknown ones."""
+        hits = []
+        missing = []
+        for docno in map(str, docnos):
+            hit = self._opened.task.find(docno, self._opened)
+            if hit is None:
+                missing.append(docno)
+            else:
+                hits.append(hit)
+
+        check_found(missing)
+        return hits
+
     def _run_frame(
         self,
         topics: list[Topic],
         ranked: Iterable[list[Hit]],
         variant: str,
-        depth: int = MAX_DEPTH,
+        depth: int | None = None,
         text: bool = False,
     ) -> pd.DataFrame:
         """Return the hits of topics as a run, with its manifest in `attrs`."""
         task = self._opened.task
+        depth = depth or task.depth
         if text:
             ranked = list(ranked)  # They are needed twice.
         qids = [topic.topic_id for topic in topics]
@@ -672,10 +691,10 @@ class Index(_ValueObject):
 
 
 def _count(name: str, number: object) -> int:
-    """Return `number` as int; InputError unless it is from 1 to 1,000."""
-    if isinstance(number, int | np.integer) and 1 <= number <= MAX_DEPTH:
+    """Return `number` as int; InputError unless it is from 1 on."""
+    if isinstance(number, int | np.integer) and number >= 1:
         return int(number)
-    raise InputError(f"{name} {number!r}: expected a whole number from 1 to {MAX_DEPTH:,}")
+    raise InputError(f"{name} {number!r}: expected a whole number from 1 on")
 
 
 def _query(query: object) -> str:

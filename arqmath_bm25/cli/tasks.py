@@ -260,7 +260,7 @@ def _write_run(options: RunOptions, index: Index, topics: TopicFile, variant: st
                     topics_without_hits.append(topic.topic_id)
                 yield topic.topic_id, hits
 
-        ranked = index.rank(topics.topics, variant, options.depth, options.threads)
+        ranked = index.rank(topics.topics, variant, manifest["depth"], options.threads)
         rankings = with_progress(ranked)
         rows = write_run(target, rankings, tag, task.lab, options.form, manifest)
 
@@ -292,9 +292,8 @@ def _run_file(
         depth=options.depth,
         format=options.form,
     )
-    manifest = index.manifest_of(
-        variant, options.depth, command_to_repeat, topics.path, options.queries
-    )
+    depth = min(options.depth, task.depth)
+    manifest = index.manifest_of(variant, depth, command_to_repeat, topics.path, options.queries)
 
     folder = options.runs / task.place(index.collection) / topics.folder
     stem = task.file_stem(manifest["tag"], variant)

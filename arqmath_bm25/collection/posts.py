@@ -212,12 +212,21 @@ class PostTable:
 
     def thread(self, number: int) -> Thread | None:
         """Read the thread with a number from `threads_of`; None if there is none."""
+        places = self._places_of_thread(number)
+        if not len(places):
+            return None
+        return _thread(self._read(places))
+
+    def ids_of_thread(self, number: int) -> list[str]:
+        """Return the ids of the posts of a thread with a number from `threads_of`."""
+        numbers = self._places_of_thread(number)[:, 1]
+        return list(map(str, numbers.tolist()))
+
+    def _places_of_thread(self, number: int) -> IntMatrix:
         threads = self._places[:, 0]
         begin = bisect_left(threads, number)
         end = bisect_right(threads, number, begin)
-        if begin == end:
-            return None
-        return _thread(self._read(self._places[begin:end]))
+        return self._places[begin:end]
 
     def _posts(self) -> Iterator[tuple[int, Post]]:
         """Read every post of the table, with the number of its thread."""

@@ -2,8 +2,10 @@
 
 import errno
 import json
+from collections.abc import Iterable
 
 _LONGEST = 60
+_NAMED = 20  # ids
 
 
 def shown(value: object) -> str:
@@ -31,6 +33,18 @@ class InputError(Exception):
 
     def _render_traceback_(self) -> list[str]:  # asked for by IPython
         return [type(self).__name__, str(self)]
+
+
+def check_found(missing: Iterable[str]) -> None:
+    """Raise InputError that names the ids that an index lacks, each once, if there are any."""
+    names = list(dict.fromkeys(missing))
+    if not names:
+        return
+
+    listed = ", ".join(map(shown, names[:_NAMED]))
+    if len(names) > _NAMED:
+        listed += f", … ({len(names):,} in all)"
+    raise InputError(f"the index has no document {listed}")
 
 
 class InterruptedWorkError(InputError):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from arqmath_bm25.core.arrays import map_numbers, smallest_kind
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, check_found
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -80,6 +80,13 @@ class IdTable:
         ends = self._starts[rows + 1].tolist()
         text = self._text.data  # whose slices take a fifth of the time of an array's
         return [text[begin:end].tobytes() for begin, end in zip(begins, ends, strict=True)]
+
+    def rows(self, ids: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return the row of each id; InputError that names the ids that are not in the table."""
+        rows = self.find(ids)
+        missing = np.flatnonzero(rows < 0).tolist()
+        check_found([ids[number] for number in missing])
+        return rows
 
     def find(self, ids: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the row of each id, -1 for one that is not in the table."""

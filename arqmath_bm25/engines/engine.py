@@ -114,7 +114,10 @@ class Searcher(ABC):
         return self.search(query, k)
 
     def score(self, query: Query, doc_ids: Sequence[str]) -> list[Hit]:
-        """Score given documents, best first; 0 for a document without any of the terms."""
+        """Score given documents, best first; 0 for a document without any of the terms.
+
+        Raises InputError that names the ids of no document.
+        """
         explained = self.explain(query, doc_ids)
         scores = {}
         for doc_id, fields in zip(doc_ids, explained, strict=True):
@@ -125,8 +128,12 @@ class Searcher(ABC):
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
         """Return the share of each term in the scores of documents.
 
-        The shares are 32-bit numbers; unknown documents yield {}.
+        The shares are 32-bit numbers. Raises InputError that names the ids of no document.
         """
+
+    @abstractmethod
+    def check_ids(self, doc_ids: Sequence[str]) -> None:
+        """Raise InputError that names the ids of no document, if there are any."""
 
     @abstractmethod
     def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:

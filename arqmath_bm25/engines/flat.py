@@ -134,23 +134,19 @@ class FlatSearcher(Searcher):
 
     def score(self, query: Query, doc_ids: Sequence[str]) -> list[Hit]:
         """Score given documents, best first; 0 for a document without any of the terms."""
-        if not self.count:
-            return best_first(dict.fromkeys(doc_ids, 0.0))
-
-        rows = self.ids.find(doc_ids)
-        sums = self.sums(query)
-        scores = np.where(rows >= 0, sums[rows], 0).tolist()
+        rows = self.ids.rows(doc_ids)
+        scores = self.sums(query)[rows].tolist()
         return best_first(dict(zip(doc_ids, scores, strict=True)))
 
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
         """Return the share of each term in the scores of documents."""
         explained: list[TermScores] = [{} for _ in doc_ids]
-        docs = self.ids.find(doc_ids).astype(np.int32)
+        docs = self.ids.rows(doc_ids).astype(np.int32)
         for name in query.keys() & self._fields.keys():
             field = self._fields[name]
             rows = docs
             if field.shared:
-                rows = np.where(docs < 0, -1, self._groups[docs].astype(np.int64))
+                rows = self._groups[docs].astype(np.int64)
 
             weighted = self._weighted(field, query[name])
             for term, weight, begin, end in zip(*weighted, strict=True):
@@ -162,6 +158,10 @@ class FlatSearcher(Searcher):
                     scores = explained[number].setdefault(name, {})
                     scores[term] = float(weight - weight / field.divisors[code])
         return explained
+
+    def check_ids(self, doc_ids: Sequence[str]) -> None:
+        """Raise InputError that names the ids of no document, if there are any."""
+        self.ids.rows(doc_ids)
 
     def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
         """Return field → term → the number of documents that hold it, if any do."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from arqmath_bm25.analysis.analyzer import Analyzer
-from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.tasks.queries import build_query, field_parts
 from arqmath_bm25.tasks.settings import FieldSettings
@@ -53,7 +53,7 @@ class FieldRanker(Ranker):
             wanted = depth
             if reranker:
                 wanted = max(depth, reranker.depth)
-            most_excluded = max((len(topic.excluded) for topic in topics), default=0)
+            most_excluded = max((len(self._excluded(topic)) for topic in topics), default=0)
             rankings = self._searcher.search_many(queries, wanted + most_excluded, threads)
         else:
             rankings = map(self._searcher.score, queries, candidates)
@@ -67,15 +67,19 @@ class FieldRanker(Ranker):
     def score(
         self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]
     ) -> Iterator[list[Hit]]:
-        """Rank given documents of each topic."""
+        """Rank given documents of each topic; InputError that names all unknown ones."""
+        self._searcher.check_ids(list(dict.fromkeys(chain.from_iterable(candidates))))
         most = max(map(len, candidates), default=0)
         return self.rank(topics, variant, most, 1, candidates)
 
     def _allowed(self, topic: Topic, hits: list[Hit]) -> list[Hit]:
-        """Drop the hits that the topic excludes."""
-        if not topic.excluded:
-            return hits
-        return [hit for hit in hits if hit.doc_id not in topic.excluded]
+        """Drop the hits that may not be returned."""
+        excluded = self._excluded(topic)
+        return [hit for hit in hits if hit.doc_id not in excluded]
+
+    def _excluded(self, topic: Topic) -> Collection[str]:
+        """Return the ids of documents that may not be returned for a topic."""
+        return topic.excluded
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
         """Return the parts that fields and reranker contribute to each score."""
@@ -86,8 +90,7 @@ class FieldRanker(Ranker):
         if reranker is None:
             return parts
 
-        # The first of these are the same, however many hits `rank` searches for.
-        wanted = max(MAX_DEPTH, reranker.depth) + len(topic.excluded)
+        wanted = reranker.depth + len(self._excluded(topic))
         (best,) = self._searcher.search_many([query], wanted, 1)
         first = self._allowed(topic, best)[: reranker.depth]
         ids_of_first = [hit.doc_id for hit in first]

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.known_paths import digest_of, note_path
-from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.stores import readable_manifest, why_unusable
@@ -36,7 +35,7 @@ from arqmath_bm25.tasks.index_content import (
     of_config,
     with_needed,
 )
-from arqmath_bm25.tasks.post_filter import ALL_POSTS, SEARCHED, PostFilter
+from arqmath_bm25.tasks.post_filter import ALL_POSTS, FIRST_SEARCHED, SEARCHED, PostFilter
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
@@ -206,7 +205,7 @@ class Index:
             "settings": settings,
             "task": task.lab,
             "variant": variant,
-            "depth": min(depth, task.depth),
+            "depth": depth,
             **files,
             "index": self.manifest.digest,
             "collection": [asdict(source) for source in self.manifest.sources],
@@ -242,7 +241,7 @@ class Index:
             return [hit for hit in hits if hit.score > 0]
         if not self.task.finds_posts:
             raise InputError(f"{self.task.name}: only task1 and task2 know tags and years")
-        for searched in (MAX_DEPTH, SEARCHED):
+        for searched in (FIRST_SEARCHED, max(depth, SEARCHED)):
             (hits,) = self.rank([topic], variant, searched, 1)
             matching = [hit for hit in hits if hit.score > 0]
             passing = list(islice(posts.passing(matching, self.collection), depth))

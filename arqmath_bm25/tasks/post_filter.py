@@ -11,7 +11,8 @@ from arqmath_bm25.core.records import Hit
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
 
-SEARCHED: Final = 100_000  # best documents among which the filter looks
+FIRST_SEARCHED: Final = 1000  # best documents among which the filter looks at first
+SEARCHED: Final = 100_000  # … if too few of these pass
 NONE_PASSES: Final = "No post that holds a term of this query has these tags and years."
 
 

@@ -146,7 +146,7 @@ class Task(ABC, Generic[S]):
     rows_are: ClassVar[str] = "rows"
     hits_are: ClassVar[str] = "answer"
     lab: ClassVar[labs.RunTask] = "task1"  # whose columns and measures a run has
-    depth: ClassVar[int] = MAX_DEPTH  # most hits of a topic
+    depth: ClassVar[int] = MAX_DEPTH  # most hits of a topic in a run file
     finds_posts: ClassVar[bool] = False  # which can be chosen by tag and year
 
     def __init__(self, settings: S, default: bool = False) -> None:

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.known_paths import known_path
-from arqmath_bm25.core.labs import MAX_DEPTH, RankingTask, RunTask
+from arqmath_bm25.core.labs import RankingTask, RunTask
 from arqmath_bm25.core.manifest import minor
 from arqmath_bm25.core.stores import why_unusable
 from arqmath_bm25.core.writing import digests, is_as_written, manifest_path, stored_manifest
@@ -42,7 +42,7 @@ _QUICK: Final = "--quick compares digests alone"
 # Parts of a manifest that must be what a run of these settings gets.
 _SAME: Final = ("tag", "settings", "task", "variant", "depth", "index", "method")
 
-Depth = Annotated[int, Field(ge=1, le=MAX_DEPTH)]
+Depth = Annotated[int, Field(ge=1)]
 
 
 class _Content(BaseModel):

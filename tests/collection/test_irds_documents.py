@@ -100,7 +100,7 @@ def test_serve_and_the_library(small: str, tmp_path: Path) -> None:
     index = collection.index("docs", engine="flat")
     found = index.document("η3")
     assert found == {"docno": "η3", "title": "", "text": r"Euler found $e^{i\pi}+1=0$."}
-    with pytest.raises(InputError, match=r"docno no: .* has no such document"):
+    with pytest.raises(InputError, match="has no document 'no'"):
         index.document("no")
     opened = Collection(small, tmp_path / "indexes")
     site = SearchPages(opened, {"docs": Index.open(opened, "docs")}, threads=1)

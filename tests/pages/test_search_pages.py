@@ -182,7 +182,9 @@ def test_tags_and_years_choose_from_the_whole_ranking(
     indexes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A post far down the ranking is found, in each task, by the library and the command."""
-    monkeypatch.setattr("arqmath_bm25.tasks.open_index.MAX_DEPTH", 3)  # what is looked at first
+    monkeypatch.setattr(
+        "arqmath_bm25.tasks.open_index.FIRST_SEARCHED", 3
+    )  # what is looked at first
     collection = arq.Collection(SAMPLE, indexes)
     for task, query in (("task1", "the number"), ("task2", "$x$")):
         index = collection.index(task)

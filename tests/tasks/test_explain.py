@@ -122,7 +122,7 @@ def test_a_notebook_gets_a_frame(sample: arq.Collection) -> None:
     run = formulas.run(topics.head(1), depth=3)
     for docno in (run["docno"][2], run["visual_id"][2]):
         assert formulas.explain(topics.iloc[0], docno).attrs["rank"] == 3
-    with pytest.raises(arq.InputError, match=r"docno none: it is not among the .* best of both"):
+    with pytest.raises(arq.InputError, match="the index has no document 'none'"):
         index.explain(QUERY, "none")
     premises, text = sample.index("nlps"), "Every prime $p > 2$ is odd."
     with pytest.raises(arq.InputError, match="tfidf: only variants of the method ridge"):

@@ -69,9 +69,10 @@ class LuceneSearcher(Searcher):
 
     def score(self, query: Query, doc_ids: Sequence[str]) -> list[Hit]:
         """Score given documents, best first; 0 for a document without any of the terms."""
+        self.check_ids(doc_ids)
         scores = dict.fromkeys(doc_ids, 0.0)
         xml = query_xml(query)
-        if not xml or not scores or not self.count:
+        if not xml or not scores:
             return best_first(scores)
 
         documents = f'<TermsQuery fieldName="id">{escape(" ".join(scores))}</TermsQuery>'
@@ -112,22 +113,23 @@ class LuceneSearcher(Searcher):
 
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
         """Return the share of each term in the scores of documents."""
+        numbers = self._ids.rows(doc_ids).tolist()
         xml = query_xml(query)
         if not xml:
-            return [{} for _ in doc_ids]
+            return [{} for _ in numbers]
 
         with detaching():
             parsed = self._parse(xml)
-            return [self._explain(parsed, doc_id) for doc_id in doc_ids]
+            return [self._explain(parsed, number) for number in numbers]
 
-    def _explain(self, query: Any, doc_id: str) -> TermScores:
-        number = int(self._ids.find([doc_id])[0])
-        if number < 0:
-            return {}
-
+    def _explain(self, query: Any, number: int) -> TermScores:
         explanation = self._searcher.explain(query, number)
         text = self._json.writeValueAsString(explanation)
         return term_scores(json.loads(text))
+
+    def check_ids(self, doc_ids: Sequence[str]) -> None:
+        """Raise InputError that names the ids of no document, if there are any."""
+        self._ids.rows(doc_ids)
 
     def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
         """Return field → term → the number of documents that hold it, if any do."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from arqmath_bm25.core.errors import check_found
 from arqmath_bm25.engines.engine import FEW, Searcher, term_scores, with_ties
 from arqmath_bm25.engines.opensearch.cluster_index import description_if_loaded
 from arqmath_bm25.engines.opensearch.connection import patiently, search_all
@@ -150,15 +151,23 @@ class OpenSearchSearcher(Searcher):
 
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
         """Return the share of each term in the scores of documents."""
-        bool_query = {
-            "should": _clauses(query),
-            "filter": {"ids": {"values": list(doc_ids)}},
-        }
-        hits = self._hits({"bool": bool_query}, len(doc_ids), explain=True)
-        scores = {}
-        for hit in hits:
-            scores[_id_of(hit)] = term_scores(hit["_explanation"])
-        return [scores.get(doc_id, {}) for doc_id in doc_ids]
+        found = self._given(doc_ids, should=_clauses(query), explain=True)
+        return [term_scores(found[doc_id]["_explanation"]) for doc_id in doc_ids]
+
+    def check_ids(self, doc_ids: Sequence[str]) -> None:
+        """Raise InputError that names the ids of no document, if there are any."""
+        self._given(doc_ids)
+
+    def _given(
+        self, doc_ids: Sequence[str], should: Sequence[object] = (), explain: bool = False
+    ) -> dict[str, Any]:
+        """Return the hits of given documents by their ids; InputError for ids of no document."""
+        given = {"ids": {"values": list(doc_ids)}}
+        query = {"bool": {"should": should, "filter": given}}
+        hits = self._hits(query, len(doc_ids), explain=explain)
+        found = {_id_of(hit): hit for hit in hits}
+        check_found(doc_id for doc_id in doc_ids if doc_id not in found)
+        return found
 
     def close(self) -> None:
         """Close the connections."""

@@ -24,7 +24,6 @@ from starlette.types import ASGIApp
 from arqmath_bm25.analysis.html import Content, Formula, as_body, read_title
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.progress import counted, tell
 from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.engines.lucene.jvm import detaching
@@ -60,6 +59,8 @@ if TYPE_CHECKING:
 # How many rendered queries and buttons are kept.
 _CACHE_SIZE: Final = 100
 
+# Results that can be paged through.
+_MOST_HITS: Final = 1000
 # With so many waiting requests, further ones are refused for now.
 _MAX_WAITING: Final = 64
 _RANKED_BY: Final = {
@@ -195,7 +196,7 @@ class SearchPages:
         variant = index.task.chosen(query.variant)
 
         # One hit more than the page shows tells whether there is a next page.
-        depth = min(query.before + query.depth + 1, MAX_DEPTH)
+        depth = min(query.before + query.depth + 1, _MOST_HITS)
         ranking = index.search(query.q, variant, depth, query.posts)
         hits = ranking[query.before :]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection as Ids
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -141,10 +142,8 @@ class AnswerRanker(FieldRanker):
         query = topic_query(topic, self._analyzer, weights, self._settings.query.k3)
         return weight_by_tf_idf(query, self._searcher, self._k1)
 
-    def _allowed(self, topic: Topic, hits: list[Hit]) -> list[Hit]:
-        hits = super()._allowed(topic, hits)
+    def _excluded(self, topic: Topic) -> Ids[str]:
         if not topic.own_thread:
-            return hits
-        threads = self._posts.threads_of([hit.doc_id for hit in hits])
+            return topic.excluded
         (own,) = self._posts.numbers([topic.own_thread])
-        return [hit for hit, thread in zip(hits, threads, strict=True) if thread != own]
+        return {*topic.excluded, *self._posts.ids_of_thread(int(own))}

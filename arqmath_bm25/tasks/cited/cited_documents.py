@@ -25,7 +25,6 @@ from arqmath_bm25.collection.own_documents import UserDocument, read_documents
 from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.id_table import IdTable
-from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.progress import counted, status, tell
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.tasks.cited.candidates import Candidates
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.tasks.settings import DocumentSettings
 
 REFERENCES: Final = "references"  # what is learnt, in the directory of an index
+_BY_FIELDS: Final = 1000  # best documents by fields: the scores of others are 0
 STATEMENTS: Final = "statements with references"  # as a count of the index
 
 
@@ -144,11 +144,10 @@ class CitedRanker(Ranker):
             yield from self._by_fields.rank(topics, variant, depth, threads)
             return
 
-        wanted = max(depth, MAX_DEPTH)
         size = self._references.block
         for start in range(0, len(topics), size):
             block = topics[start : start + size]
-            found = list(self._by_fields.rank(block, variant, wanted, threads))
+            found = list(self._by_fields.rank(block, variant, _BY_FIELDS, threads))
             gains = _total(self._gains(block, variant))
             for topic, hits, gain in zip(block, found, gains, strict=True):
                 yield self._best(topic, hits, gain, depth)
@@ -165,7 +164,7 @@ class CitedRanker(Ranker):
         position = self._references.candidates.position
         for topic, hits, ids in zip(topics, by_fields, candidates, strict=True):
             (gain,) = _total(self._gains([topic], variant))
-            places = [position[doc_id] for doc_id in ids if doc_id in position]
+            places = [position[doc_id] for doc_id in ids]
             gain_of_given = np.zeros_like(gain)
             gain_of_given[places] = gain[places]
             yield self._best(topic, hits, gain_of_given, len(ids))
@@ -176,7 +175,7 @@ class CitedRanker(Ranker):
         if variant not in self._settings.cited:
             return parts
 
-        (found,) = self._by_fields.rank([topic], variant, MAX_DEPTH, 1)
+        (found,) = self._by_fields.rank([topic], variant, _BY_FIELDS, 1)
         by_fields = {hit.doc_id for hit in found}
         unit = _unit(found)
         gains = self._gains([topic], variant)

@@ -20,7 +20,6 @@ from arqmath_bm25.collection.formulas import formula_files
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.progress import status, tell
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
@@ -34,6 +33,7 @@ from arqmath_bm25.tasks.settings import Task2Settings
 from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, TopicFile, listed
 
 _INSTANCES: Final = "instances.npy"
+_IN_CONTEXT: Final = 1000  # best formulas that are reranked by context; answers that give it
 
 
 class FormulaRetrieval(IndexedTask[Task2Settings]):
@@ -236,7 +236,7 @@ class FormulaRanker(Ranker):
         queries = [self.query(topic, weights.fields) for topic in topics]
         if weights.context:
             contexts = self.contexts(topics, threads)
-            searched = max(depth, MAX_DEPTH)
+            searched = max(depth, _IN_CONTEXT)
         else:
             contexts = repeat(_NO_CONTEXT, len(topics))
             searched = depth
@@ -252,16 +252,18 @@ class FormulaRanker(Ranker):
         query = self.query(topic, weights.fields)
         visual_ids = [hit.visual_id for hit in hits]
         fields = self._searcher.explain(query, visual_ids)
-        if not weights.context or not hits:
+        (best,) = self._searcher.search_many([query], _IN_CONTEXT, 1)
+        if not weights.context or not best:
             return [field_parts(of_hit) for of_hit in fields]
 
-        ((best,),) = self._searcher.search_many([query], 1, 1)
+        reranked = {hit.doc_id for hit in best}
         (context,) = self.contexts([topic], 1)
         explained = []
         for visual_id, of_hit in zip(visual_ids, fields, strict=True):
-            _, share = self._instances.best(visual_id, *context)
-            parts = field_parts(of_hit, best.score)
-            parts.append(Part("context", weights.context * share))
+            parts = field_parts(of_hit, best[0].score)
+            if visual_id in reranked:
+                _, share = self._instances.best(visual_id, *context)
+                parts.append(Part("context", weights.context * share))
             explained.append(parts)
 
         return explained
@@ -287,18 +289,20 @@ class FormulaRanker(Ranker):
             return repeat(_NO_CONTEXT, len(topics))
 
         titles = [topic._replace(question="") for topic in topics]
-        by_words = self._answers.rank(titles, "text", MAX_DEPTH, threads)
-        by_operators = self._answers.rank(topics, "math", MAX_DEPTH, threads)
+        by_words = self._answers.rank(titles, "text", _IN_CONTEXT, threads)
+        by_operators = self._answers.rank(topics, "math", _IN_CONTEXT, threads)
         context = partial(thread_context, self._collection.posts)
         return map(context, by_words, by_operators)
 
     def choose(self, hits: list[Hit], context: Context, weight: float) -> list[Hit]:
-        """Choose one instance of each formula; with a context, rerank the formulas."""
+        """Choose one instance of each formula; with a context, rerank the first formulas."""
         chosen = []
-        for hit in hits:
+        for rank, hit in enumerate(hits):
             instance, share = self._instances.best(hit.doc_id, *context)
             score = hit.score
             if weight:
-                score = score / hits[0].score + weight * share
+                score /= hits[0].score
+            if weight and rank < _IN_CONTEXT:
+                score += weight * share
             chosen.append(Hit(instance.formula_id, score, instance.post_id, hit.doc_id))
         return sorted(chosen, key=lambda hit: -hit.score)

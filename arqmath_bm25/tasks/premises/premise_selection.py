@@ -155,10 +155,10 @@ class PremiseRanker(Ranker):
     def rank(
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int
     ) -> Iterator[list[Hit]]:
-        """Yield the `depth` best premises of every statement, 500 at most."""
+        """Yield the `depth` best premises of every statement."""
         statements = [_statement(topic) for topic in topics]
         method = self.method(variant)
-        for ranking in method.rank(statements, min(depth, PREMISES)):
+        for ranking in method.rank(statements, depth):
             yield [Hit(premise_id, score) for premise_id, score in ranking]
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
