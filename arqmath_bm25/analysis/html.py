@@ -121,7 +121,7 @@ _BLOCK = (
 _INLINE = "a|abbr|b|cite|code|del|em|i|img|ins|kbd|q|s|small|span|strike|strong|sub|sup|tt|u|var"
 _SILENT = "script|style"  # elements whose text is not prose
 # No tag has so many attributes; without a limit, time would not be linear.
-_ATTRIBUTES = r"""(?:\s++[\w:-]++=(?:"[^"]*+"|'[^']*+')){0,32}+"""
+_ATTRIBUTES = r"""(?>(?:\s++[\w:-]++=(?:"[^"]*+"|'[^']*+')){0,32})"""
 _TAG_OR_LESS = re.compile(
     rf"<(?:(?P<name>{_BLOCK}|{_INLINE}|{_SILENT}){_ATTRIBUTES}\s*+/?>"
     r"|/(?P<end>[a-z][^\s<>/]*+)[^>]*+(?:>|\Z)|!--)?",
@@ -144,7 +144,7 @@ _OTHER_ENTITY = re.compile("&(?!(?:lt|gt|amp|quot|nbsp);)")
 
 _MARKED = re.compile(rf"{_MARK}(?P<mark>[0-9]{{1,9}}){_MARK}")
 _MAY_BE_MATH = re.compile(rf"[$\\{_TAG_END}{CODE_DOLLAR}{CODE_BACKSLASH}]")
-_NO_DOLLAR = r"(?<!\\)(?:\\\\)*+\\\$"  # an odd number of backslashes: no delimiter
+_NO_DOLLAR = r"(?<!\\)(?>(?:\\\\)*)\\\$"  # an odd number of backslashes: no delimiter
 
 
 def _starts(dollars: str) -> re.Pattern[str]:
@@ -176,8 +176,8 @@ _TOKEN = re.compile(
 )
 # What stands between two dollars, where its braces are in pairs.
 _ATOM = rf"(?:[^$\\{{}}\n{_MARK}{_TAG_END}]++|\\[^\n{_MARK}{_TAG_END}])"
-_IN_BRACES = rf"\{{(?:{_ATOM}|\{{{_ATOM}*+\}})*+\}}"
-_UP_TO_DOLLAR: Final = re.compile(rf"(?<=\$)(?:{_ATOM}|{_IN_BRACES})*+(?=\$)")
+_IN_BRACES = rf"\{{(?>(?:{_ATOM}|\{{(?>{_ATOM}*)\}})*)\}}"
+_UP_TO_DOLLAR: Final = re.compile(rf"(?<=\$)(?>(?:{_ATOM}|{_IN_BRACES})*)(?=\$)")
 # In Markdown a dollar before a match does not end a formula.
 _NO_END: Final[dict[Delimiters, re.Pattern[str]]] = {"markdown": re.compile(r"\s|.\$[0-9]")}
 # In plain text, the prose between the dollars of "$5 and $10" or "$HOME and $PATH" is no formula.

@@ -129,7 +129,7 @@ _ARGUMENT_AHEAD = re.compile(
 )
 # Characters by their numbers: \unicode{x222B}, \char"222B, \char'101, \char65.
 _NUMBERED: Final = re.compile(
-    r"\\unicode\s*+(?:\[[^\[\]]{0,40}\])*+\s*+\{\s*+(?:[xX\"](?P<hex>[0-9A-Fa-f]{1,6})|(?P<number>[0-9]{1,7}))\s*+\}"
+    r"\\unicode\s*+(?>(?:\[[^\[\]]{0,40}\])*)\s*+\{\s*+(?:[xX\"](?P<hex>[0-9A-Fa-f]{1,6})|(?P<number>[0-9]{1,7}))\s*+\}"
     r"|\\char\s*+(?:\"(?P<char_hex>[0-9A-F]{1,6})|'(?P<octal>[0-7]{1,7})|(?P<char>[0-9]{1,7}))\s?"
 )
 _SPECIAL: Final = frozenset("{}$%&#_")

@@ -25,8 +25,8 @@ _MODIFIERS: Final = "|".join(_TABLE["modifiers"].split())
 _WITH_BODY: Final = frozenset(_TABLE["with_body"].split())
 
 HEAD: Final = (
-    r"(?:/--(?P<comment>(?:[^-]|-(?!/))*+)-/\s{0,99})?"
-    r"(?:@\[(?:[^\[\]]|\[[^\[\]]{0,200}\]){0,999}+\]\s{0,99}){0,9}"
+    r"(?:/--(?P<comment>(?>(?:[^-]+|-(?!/))*))-/\s{0,99})?"
+    r"(?:@\[(?>(?:[^\[\]]|\[[^\[\]]{0,200}\]){0,999})\]\s{0,99}){0,9}"
     rf"(?:(?:{_MODIFIERS})\s{{1,99}}){{0,9}}"
     rf"(?P<keyword>{_KEYWORDS})(?![\w.'])"
     r"(?:\s{1,99}(?!where\b|extends\b)(?P<name>(?:_root_\.)?[^\W\d_][^\s:(\[{⦃,;]{0,499}))?"

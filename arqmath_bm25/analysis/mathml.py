@@ -46,7 +46,7 @@ _ALT: Final = re.compile(r"\balt=([\"'])(.*?)\1", re.DOTALL)
 # No match reaches beyond the begin of another element, so that time is linear.
 _ELEMENT: Final = re.compile(
     r"<(?:[a-z]{1,9}:)?math\b(?P<math>(?:(?!<(?:[a-z]{1,9}:)?math\b).)*?)</(?:[a-z]{1,9}:)?math\s*+>"
-    r"|<script\s+type=[\"']?math/tex\b[^<>]*+>(?P<script>(?:(?!</?script\b).)*+)</script\s*+>"
+    r"|<script\s+type=[\"']?math/tex\b[^<>]*+>(?P<script>(?>(?:[^<]+|<(?!/?script\b))*))</script\s*+>"
     r'|<code class="latex">(?P<code>[^<]*+)</code>'
     r"|<img\b(?P<image>[^<>]*+)>",
     re.DOTALL | re.IGNORECASE,

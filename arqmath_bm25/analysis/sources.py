@@ -52,21 +52,22 @@ _DISPLAY: Final = re.compile(
 )
 _UNREAD: Final = rf"{_any_of('code')}|{_any_of('dropped')}"
 _HIDDEN: Final = re.compile(
-    rf"\\begin\{{(?P<name>{_UNREAD})\*?\}}(?P<code>(?:(?!\\(?:begin|end)\{{(?:{_UNREAD})\*?\}}).)*+)"
+    rf"\\begin\{{(?P<name>{_UNREAD})\*?\}}"
+    rf"(?P<code>(?>(?:[^\\]+|\\(?!(?:begin|end)\{{(?:{_UNREAD})\*?\}}))*))"
     r"\\end\{(?P=name)\*?\}"
     r"|\\(?:verb\*?|lstinline(?:\[[^\]\n]{0,99}\])?)(?P<bar>[^\sA-Za-z*{\[])"
     r"(?P<verb>[^\n]{0,200}?)(?P=bar)"
     r"|\\lstinline(?:\[[^\]\n]{0,99}\])?\{(?P<inline>[^{}\n]{0,200})\}"
-    r"|\\iffalse(?![A-Za-z])(?P<unread>(?:(?!\\iffalse|\\fi(?![A-Za-z])).)*+)\\fi(?![A-Za-z])"
+    r"|\\iffalse(?![A-Za-z])(?P<unread>(?>(?:[^\\]+|\\(?!iffalse|fi(?![A-Za-z])))*))\\fi(?![A-Za-z])"
     r"|\\(?:url|path|href|(?:eq|page|auto|[cC])?ref|label|cite[pt]?)"
     r"\{(?P<address>[^{}\n$]{0,300}+\$[^{}\n]{0,300}+)\}"
-    r"|(?<!\\)(?:\\\\)*+(?P<comment>%[^\n]*+(?:\n[ \t]*+(?!\n))?)",
+    r"|(?<!\\)(?>(?:\\\\)*)(?P<comment>%[^\n]*+(?:\n[ \t]*+(?!\n))?)",
     re.DOTALL,
 )
 _OPTION: Final = r"(?:\s*+\[[^\[\]]{0,200}\])"
-_ARGUMENT: Final = rf"(?:{_OPTION}*+\s*+\{{[^{{}}]{{0,999}}\}})"
+_ARGUMENT: Final = rf"(?:(?>{_OPTION}*)\s*+\{{[^{{}}]{{0,999}}\}})"
 _PROSE: Final = re.compile(
-    rf"\\(?:{_any_of('without_arguments')})(?![A-Za-z])\*?{_ARGUMENT}*+{_OPTION}?"
+    rf"\\(?:{_any_of('without_arguments')})(?![A-Za-z])\*?(?>{_ARGUMENT}*){_OPTION}?"
     rf"|\\(?:begin|end)\{{(?P<environment>[A-Za-z]{{1,40}}+)\*?\}}(?P<look>{_ARGUMENT})?"
     r"|\\(?P<accent>[`'^~=.\"]|[uHvcrk](?=[\s{]))\s*+(?:\{\\?(?P<in_braces>[A-Za-z]?)\}"
     r"|\\?(?P<bare>[A-Za-z]))"
@@ -105,7 +106,7 @@ _NEW_ENVIRONMENT: Final = re.compile(
 )
 _FENCE: Final = re.compile(
     r"^ {0,3}(?P<fence>```|~~~)[`~]*+(?P<language>[^\n]*+)\n"
-    r"(?P<code>(?:(?! {0,3}(?P=fence))[^\n]*+\n)*+)(?: {0,3}(?P=fence)[`~]*+)?",
+    r"(?P<code>(?>(?:(?! {0,3}(?P=fence))[^\n]*+\n)*))(?: {0,3}(?P=fence)[`~]*+)?",
     re.MULTILINE,
 )
 _CODE: Final = re.compile(

@@ -48,7 +48,9 @@ _IDEOGRAPHS: Final = (
 _UNDIVIDED: Final = re.compile("[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff]{2}")
 _LETTER: Final = rf"[^\W\d_{_IDEOGRAPHS}]"
 _WORD = re.compile(r"[^\W\d_]+|\d+")
-_WORD_OF_OTHER_SCRIPTS = re.compile(rf"[{_IDEOGRAPHS}]+|{_LETTER}(?:{_LETTER}|[{_SIGNS}])*+|\d+")
+_WORD_OF_OTHER_SCRIPTS = re.compile(
+    rf"[{_IDEOGRAPHS}]+|{_LETTER}(?>(?:{_LETTER}+|[{_SIGNS}]+)*)|\d+"
+)
 _OTHER_SCRIPTS: Final = re.compile(f"[{_SIGNS}{_IDEOGRAPHS}]")
 _IS_IDEOGRAPHIC: Final = re.compile(f"[{_IDEOGRAPHS}]")
 _ASCII_WORD = re.compile("[a-z]+|[0-9]+")  # For folded ASCII it is twice as fast as _WORD.

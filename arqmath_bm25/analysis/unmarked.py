@@ -57,7 +57,7 @@ _TOKEN: Final = re.compile(
 _INNER: Final = r"\((?:[^()wx]|\([^()wx]{0,99}\)){0,99}\)"
 _GROUP: Final = rf"\((?:[^()wx]|{_INNER}){{0,200}}\)"
 _ITEM: Final = rf"(?:{_GROUP}|[cvngOFDpurB=+\-^_|']|[,:](?=[cvngOFp(])|(?<=v):s(?=[vcp]s?[=c]))"
-_RUN: Final = re.compile(rf"{_ITEM}(?:(?:s(?![vng(])|(?<![vng)'])s)?{_ITEM})*+")
+_RUN: Final = re.compile(rf"{_ITEM}(?>(?:(?:s(?![vng(])|(?<![vng)'])s)?{_ITEM})*)")
 _BEFORE: Final = re.compile(r"(?:[=+r^_,:'su]|-s)+")
 _AFTER: Final = frozenset("=+-r^_,:s")
 _HAS_LETTER: Final = re.compile("[cvgpOFB]")

@@ -47,9 +47,9 @@ _PROLOGUE = re.compile(rb"^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>)?(?:\s|<!--.*?-
 ID: Final = re.compile("[1-9][0-9]{0,17}")
 BROKEN: Final = "broken rows"
 _PART = re.compile(
-    rb"""(?:\s++|<!--(?:(?!-->|<row\s).)*+-->)*+
+    rb"""(?>(?:\s+|<!--(?>(?:[^-<]+|-(?!->)|<(?!row\s))*)-->)*)
     (?:(?P<row><row\s(?:[^<>"'/]++|/(?!>)|"[^<"]*+"|'[^<']*+')*(?:/>|>\s*+</row\s*+>))
-    |(?P<broken>.(?:[^<]++|<(?!row\s))*+))?""",
+    |(?P<broken>.(?>(?:[^<]+|<(?!row\s))*)))?""",
     re.DOTALL | re.VERBOSE,
 )
 _HAS_ID = re.compile(rb"""\sId\s*+=\s*+["']""")

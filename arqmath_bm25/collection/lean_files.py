@@ -23,7 +23,7 @@ _COMMAND: Final = re.compile(
     r"(?:[ \t]+(?P<argument>[^\s({\[]{1,500}))?)",
     re.MULTILINE,
 )
-_OUTSIDE_COMMENTS: Final = re.compile(r"--[^\n]*|/-|'\"'|\"(?:[^\"\\]|\\.)*+\"", re.DOTALL)
+_OUTSIDE_COMMENTS: Final = re.compile(r"--[^\n]*|/-|'\"'|\"(?>(?:[^\"\\]+|\\.)*)\"", re.DOTALL)
 _INSIDE_COMMENT: Final = re.compile(r"/-|-/")
 _SPACE: Final = re.compile(r"\s*")
 _NOT_NEWLINE: Final = re.compile(r"[^\n]")

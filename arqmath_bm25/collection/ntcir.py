@@ -46,7 +46,7 @@ _WILDCARD_ELEMENT: Final = re.compile(
 _WILDCARD: Final = re.compile(r"\\qvar(?:@construct)?\s*\{[^{}]{0,20}\}")
 # LaTeXML breaks long lines by `%`; a command that ends there must not run into a letter.
 _COMMAND_AT_END: Final = re.compile(r"(\\[A-Za-z]++)%\n")
-_LINE_END: Final = re.compile(r"(?<!\\)((?:\\\\)*+)%\n")
+_LINE_END: Final = re.compile(r"(?<!\\)((?>(?:\\\\)*))%\n")
 _FILLER: Final = "\ue000"  # It replaces a wildcard until the LaTeX is written.
 _ID_BREAK: Final = re.compile(r"[\s\x00-\x1f\x7f]+")
 _ENDINGS_OF_JUDGMENTS: Final = (".dat", ".txt", ".tsv")

@@ -161,7 +161,7 @@ def anchor_of(heading: str) -> str:
 
 # LaTeX
 
-_COMMENT: Final = re.compile(r"(?<!\\)(?:\\\\)*+%[^\n]*")
+_COMMENT: Final = re.compile(r"(?<!\\)(?>(?:\\\\)*)%[^\n]*")
 _INPUT: Final = re.compile(r"\\(?:input|include|subfile)\s{0,9}+\{([^{}\n]{1,200}+)\}")
 _LABEL: Final = re.compile(r"\\label\s*\{([^{}\n]{1,200})\}")
 _REFERENCE: Final = re.compile(
@@ -170,7 +170,7 @@ _REFERENCE: Final = re.compile(
 )
 _HEADINGS: Final = ("part", "chapter", "section", "subsection", "subsubsection")
 _STATEMENT_LEVEL: Final = len(_HEADINGS) + 1
-_NESTED: Final = r"(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+"
+_NESTED: Final = r"(?>(?:[^{}]+|\{(?>(?:[^{}]+|\{[^{}]*+\})*)\})*)"
 _LATEX_HEADING: Final = re.compile(
     rf"\\(?P<name>{'|'.join(_HEADINGS)})\*?\s{{0,9}}+(?:\[[^\[\]]{{0,200}}+\]\s{{0,9}}+)?"
     rf"\{{(?P<heading>{_NESTED})\}}"
@@ -465,7 +465,9 @@ def _rst_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
 
 # HTML and plain text
 
-_HTML_HEADING: Final = re.compile(r"<h([1-6])>(?P<text>(?:(?!</?h[1-6]>).)*+)</h\1>", re.DOTALL)
+_HTML_HEADING: Final = re.compile(
+    r"<h([1-6])>(?P<text>(?>(?:[^<]+|<(?!/?h[1-6]>))*))</h\1>", re.DOTALL
+)
 _HTML_TAG: Final = re.compile(r"<[^<>]*>")
 
 

@@ -172,7 +172,7 @@ def _name(match: re.Match[str]) -> str:
     return _NAMES.get(match[1], match[0])
 
 
-_LABEL: Final = r"((?:\{[^{}]*+\}|(?!(?P=sign))[^{}])*+)(?P=sign)"
+_LABEL: Final = r"((?>(?:\{[^{}]*+\}|(?!(?P=sign))[^{}])*))(?P=sign)"
 _ARROW: Final = re.compile(rf"@(?:(?P<sign>[<>VA]){_LABEL}{_LABEL}|([=|.]))")
 _FUNCTIONS: Final = {
     f"={function.__name__[1:]}": function

@@ -24,7 +24,7 @@ _PRIVATE: Final = re.compile("[\ue000-\uf8ff]")
 _INLINE: Final = "\ue010{}\ue011"
 _BLOCK: Final = "\n\n\ue012{}\ue013\n\n"
 _KEPT: Final = re.compile("[\ue010\ue012]([0-9]+)[\ue011\ue013]")
-_BLOCKS_ALONE: Final = re.compile("(?:\ue012[0-9]+\ue013\\s*+)++")
+_BLOCKS_ALONE: Final = re.compile("(?>(?:\ue012[0-9]+\ue013\\s*+)+)")
 _SIGN: Final = re.compile(r"\$|\\(?=[\[(]|begin\{)")
 _PARAGRAPH: Final = re.compile(r"\n[ \t]*+\n\s*+")
 
@@ -33,18 +33,18 @@ _CLOSING: Final = {"$$": "$$", "$": "$", r"\[": r"\]", r"\(": r"\)"}
 
 _DISPLAY: Final = re.compile(
     r'<span class="math-container">\$\$[^<>]{1,4000}+</span>'
-    r"|\$\$[^$<>]{1,999}+\$\$|\\\[(?:(?!\\\])[^<>]){1,999}+\\\]"
+    r"|\$\$[^$<>]{1,999}+\$\$|\\\[(?>(?:(?!\\\])[^<>]){1,999})\\\]"
 )
 
-_COMMENT: Final = re.compile(r"(?<!\\)((?:\\\\)*+)%[^\n]*+(?:\n[ \t]*+(?!\n))?")
+_COMMENT: Final = re.compile(r"(?<!\\)((?>(?:\\\\)*))%[^\n]*+(?:\n[ \t]*+(?!\n))?")
 _VERBATIM: Final = re.compile(
     r"\\begin\{(?P<name>verbatim|Verbatim|lstlisting|minted|alltt)\*?\}"
-    r"(?P<code>(?:(?!\\(?:begin|end)\{).)*+)\\end\{(?P=name)\*?\}",
+    r"(?P<code>(?>(?:[^\\]+|\\(?!(?:begin|end)\{))*))\\end\{(?P=name)\*?\}",
     re.DOTALL,
 )
 _TABULAR: Final = re.compile(
     r"\\begin\{(?P<name>tabular|tabularx|longtable)\*?\}(?:\{[^{}]{0,99}+\}){1,2}"
-    r"(?P<rows>(?:(?!\\(?:begin|end)\{).)*+)\\end\{(?P=name)\*?\}",
+    r"(?P<rows>(?>(?:[^\\]+|\\(?!(?:begin|end)\{))*))\\end\{(?P=name)\*?\}",
     re.DOTALL,
 )
 _TABLE_LINE: Final = re.compile(r"\\(?:hline|toprule|midrule|bottomrule)(?![A-Za-z])")
@@ -84,7 +84,7 @@ _URL: Final = re.compile(r"\\url\{(?P<link>[^{}\s]{1,999}+)\}")
 
 _FENCE: Final = re.compile(
     r"^ {0,3}(?P<fence>```|~~~)[`~]*+(?P<language>[^\n]*+)\n"
-    r"(?P<code>(?:(?! {0,3}(?P=fence))[^\n]*+\n)*+)(?: {0,3}(?P=fence)[^\n]*+)?",
+    r"(?P<code>(?>(?:(?! {0,3}(?P=fence))[^\n]*+\n)*))(?: {0,3}(?P=fence)[^\n]*+)?",
     re.MULTILINE,
 )
 _CODE: Final = re.compile(r"(?P<ticks>`{1,2}+)(?P<code>[^`\n]{1,999}+)(?P=ticks)")

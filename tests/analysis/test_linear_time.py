@@ -150,18 +150,24 @@ def repetitions(tree: Any, before: str, chance: random.Random) -> Iterator[tuple
         before += matched([step], chance)
 
 
+def source_of(pattern: re.Pattern[Any]) -> str:
+    written = pattern.pattern
+    return written if isinstance(written, str) else written.decode("latin1")
+
+
+def parsed(pattern: re.Pattern[Any]) -> Any:
+    return re._parser.parse(source_of(pattern), pattern.flags & ~re.UNICODE)  # type: ignore[attr-defined]
+
+
 def attacks(pattern: re.Pattern[Any], chance: random.Random) -> set[tuple[str, str, str]]:
     """Return what stands before, what repeats, and what stands after."""
-    source = (
-        pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin1")
-    )
-    tree = re._parser.parse(source, pattern.flags & ~re.UNICODE)  # type: ignore[attr-defined]
+    tree = parsed(pattern)
     found = set()
     for _ in range(4):
         for before, unit in repetitions(tree, "", chance):
             found |= {(before, unit, ""), (before, unit, "\0"), ("", before + unit, "")}
     found = {parts for parts in found if parts[1]}
-    words = sorted({" ", "a", "1", *LITERAL.findall(GRAMMAR.sub("\0", source))})
+    words = sorted({" ", "a", "1", *LITERAL.findall(GRAMMAR.sub("\0", source_of(pattern)))})
     for length in (1, 1, 2, 2, 3, 4):
         unit, before = ("".join(chance.choices(words, k=k)).replace("\\", "") for k in (length, 2))
         found.add((before, unit or "\\", ""))
@@ -218,6 +224,46 @@ def test_every_regular_expression(name: str) -> None:
         before, unit, after = parts if is_text else (part.encode("latin1") for part in parts)
         with ended_after(60):
             check_doublings(expression.findall, repeated(unit, before, after), 3, 2000)
+
+
+# What matches one character: only this may be repeated possessively.
+ONE_CHARACTER = ("LITERAL", "NOT_LITERAL", "ANY", "IN")
+
+
+def possessive_groups(tree: Any) -> Iterator[Any]:
+    """Yield what a parsed expression repeats possessively and is more than one character."""
+    for operator, argument in tree:
+        if str(operator) == "POSSESSIVE_REPEAT":
+            inner = list(argument[2])
+            if len(inner) > 1 or str(inner[0][0]) not in ONE_CHARACTER:
+                yield inner
+        yield from possessive_groups(inner_steps(argument))
+
+
+def inner_steps(argument: Any) -> Iterator[Any]:
+    """Yield the steps of an expression that stand in the argument of a step, however deep."""
+    if isinstance(argument, re._parser.SubPattern):  # type: ignore[attr-defined]
+        yield from argument
+    elif isinstance(argument, tuple | list):
+        for part in argument:
+            yield from inner_steps(part)
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_no_group_is_repeated_possessively(name: str) -> None:
+    r"""Python 3.11.0 to 3.11.4 find nothing where such a group could match in several ways.
+
+    `(?:(?!</p>).)*+</p>` does not find "abc</p>" there: `(?>(?:(?!</p>).)*)</p>` always does
+    (issue 106052 of CPython).
+    """
+    assert not list(possessive_groups(parsed(EXPRESSIONS[name])))
+
+
+def test_a_possessive_group_would_be_found_wherever_it_stands() -> None:
+    for pattern in (r"(?:ab)*+", r"(?>(a|(?=(?:a\b){2,3}+)))", r"a|(b)?(?(1)(?:ab)?+|c)"):
+        assert list(possessive_groups(parsed(re.compile(pattern)))), pattern
+    for pattern in (r"a*+[ab]?+.{2,3}+\s++", r"(?>(?:ab)*)", r"(?:a|b)++"):
+        assert not list(possessive_groups(parsed(re.compile(pattern)))), pattern
 
 
 def test_an_exponential_expression_would_be_found() -> None:
