@@ -139,6 +139,7 @@ def node_latex(math: Any) -> str:
         if _is_latex(latex):
             return latex
 
+    math = _without_notes(math)
     semantics = math.child
     while semantics is not None and semantics.tag == "-text":
         semantics = semantics.next
@@ -148,6 +149,16 @@ def node_latex(math: Any) -> str:
             if part.tag == "annotation" and encoding.endswith("x-tex"):
                 return str(part.text())
     return _tree_latex(math, _DEEPEST)
+
+
+def _without_notes(math: Any) -> Any:
+    """Return an element without comments and processing instructions, such as Word's namespaces."""
+    if "<!" not in math.html and "<?" not in math.html:
+        return math
+    for node in list(math.traverse(include_text=True)):
+        if node.tag is None or node.tag == "-comment":
+            node.decompose()
+    return LexborHTMLParser(math.html).css_first("math")  # in which the texts around one are one
 
 
 def _is_latex(alttext: str) -> bool:

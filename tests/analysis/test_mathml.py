@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import arqmath_bm25 as arq
 from arqmath_bm25.analysis import latex
+from arqmath_bm25.analysis.foreign import as_post
 from arqmath_bm25.analysis.html import read_body
-from arqmath_bm25.analysis.mathml import mark_formulas, source_latex
+from arqmath_bm25.analysis.mathml import element_latex, mark_formulas, source_latex
 from arqmath_bm25.collection.formulas import read_formulas
 
 if TYPE_CHECKING:
@@ -47,6 +48,29 @@ def test_the_latex_is_cut_out_as_it_stands(markup: str, source: str) -> None:
 @given(st.text("x\\%\"' =<>&;altex^{}\n"))
 def test_any_text_is_read(text: str) -> None:
     assert isinstance(source_latex(f'<math alttext="{text}'), str)
+
+
+NOTED = (
+    "<math><mrow><msup><mi>ab</mi><mn>12</mn></msup><mo>=</mo><mtext>if x</mtext></mrow></math>",
+    '<math><semantics><mi>x</mi><annotation encoding="application/x-tex">x^2</annotation>'
+    "</semantics></math>",
+    "<math><mtable><mlabeledtr><mtd>(1)</mtd><mtd><mi>x</mi></mtd></mlabeledtr></mtable></math>",
+)
+
+
+@pytest.mark.parametrize(
+    "note", ["<?pi x?>", '<?xml:namespace prefix = m ns = "http://x.org" />', "<!-- x -->"]
+)
+@pytest.mark.parametrize("element", NOTED)
+def test_comments_and_processing_instructions_are_no_mathematics(element: str, note: str) -> None:
+    expected = element_latex(element)
+    for place in range(len("<math>"), len(element) - len("</math>") + 1):
+        before, after = element[:place], element[place:]
+        if before.rfind("<") > before.rfind(">"):  # within a tag
+            continue
+        assert element_latex(before + note + after) == expected, before
+        page = as_post(f"<p>a {before}{note}{after} b</p>")
+        assert page == as_post(f"<p>a {element} b</p>"), before
 
 
 @pytest.mark.slow
