@@ -27,7 +27,7 @@ from arqmath_bm25.collection.own_documents import QRELS, QUERIES, write_corpus, 
 from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.collection.source_files import READERS, FilePart, included_files, read_source
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.reading import open_bytes, read_text
+from arqmath_bm25.core.reading import open_bytes, parse_json, read_text
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.writing import complete, written_json
 from arqmath_bm25.version import __version__
@@ -344,8 +344,8 @@ def _json_rows(lines: Iterable[bytes], path: Path) -> Iterator[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
+            row = parse_json(line)
+        except ValueError:
             raise InputError(f"{path}: line {number}: expected a JSON object") from None
 
         if not isinstance(row, dict):

@@ -9,7 +9,6 @@ number cannot hold them, and a float changes them.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 from itertools import starmap
@@ -20,7 +19,7 @@ from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import SPLITS, Split
-from arqmath_bm25.core.reading import read_text
+from arqmath_bm25.core.reading import parse_json, read_text
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -150,8 +149,8 @@ def _read(path: Path, kind: str, form: TypeAdapter[T]) -> T:
 
     try:
         text = read_text(path, f"{kind} file")
-        content = json.loads(text, parse_int=str, parse_float=str, object_pairs_hook=once)
-    except (ValueError, RecursionError) as error:
+        content = parse_json(text, parse_int=str, parse_float=str, object_pairs_hook=once)
+    except ValueError as error:
         raise InputError(f"{path}: not JSON: {error}") from None
 
     try:

@@ -10,7 +10,6 @@ a heading that only stands above others.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections import Counter
@@ -27,6 +26,7 @@ from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.sources import typeset
 from arqmath_bm25.collection.lean_files import lean_parts
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.reading import parse_json
 from arqmath_bm25.core.tables import read_table
 
 _TABLE: Final[dict[str, Any]] = read_table(__file__)
@@ -408,9 +408,9 @@ def _markdown_sections(lines: list[str], title: str) -> Iterator[FilePart]:
 def _notebook_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
     """Split a notebook at the headings of its Markdown cells; code is code."""
     try:
-        cells = json.loads(text)["cells"]
+        cells = parse_json(text)["cells"]
         sources = [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         raise InputError(f"{path}: expected a Jupyter notebook, as nbformat 4 has it") from None
 
     blocks = []

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.reading import parse_json
 from arqmath_bm25.core.writing import Source, complete
 
 _KEPT: Final = 1000  # paths, the latest ones
@@ -68,7 +69,7 @@ def _read(file: Path | None) -> dict[str, str]:
 
     known: dict[str, str] = {}
     with suppress(OSError, ValueError, AttributeError):  # there is none yet, or it is damaged
-        for digest, path in json.loads(file.read_bytes()).items():
+        for digest, path in parse_json(file.read_bytes()).items():
             if isinstance(path, str) and "\0" not in path:
                 known[digest] = path
     return known

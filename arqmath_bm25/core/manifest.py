@@ -12,6 +12,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from arqmath_bm25.core.errors import NoIndexError
+from arqmath_bm25.core.reading import parse_json
 from arqmath_bm25.core.writing import Source, complete, digests
 from arqmath_bm25.version import __version__
 
@@ -41,13 +42,13 @@ class Manifest:
         """
         path = directory / MANIFEST
         try:
-            content = json.loads(path.read_bytes())
+            content = parse_json(path.read_bytes())
             if content.pop("sha256", None) != digest_of(content):
                 raise ValueError("it has other content than was written")
             return _FORM.validate_python(content)
         except FileNotFoundError:
             return None
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, TypeError, AttributeError) as error:
             raise NoIndexError(
                 f"{path}: damaged, or of another version of the program "
                 f"({' '.join(str(error).split())[:60]})",

@@ -7,12 +7,15 @@ a directory, an archive, not UTF-8.
 import csv
 import gzip
 import io
+import json
+import re
 import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
-from typing import BinaryIO, Final, cast
+from typing import Any, BinaryIO, Final, cast
 
 from arqmath_bm25.core.errors import InputError
 
@@ -23,6 +26,9 @@ ARCHIVES: Final = {
     b"PK\x03\x04": "zip", b"7z\xbc\xaf\x27\x1c": "7z", b"BZh": "bzip2", b"\xfd7zXZ": "xz",
 }  # fmt: skip
 _BOM: Final = b"\xef\xbb\xbf"
+_DEEPEST_JSON: Final = 200  # levels, as pydantic's parser has it
+_JSON_STRING: Final = re.compile(r'"(?>(?:[^"\\]+|\\.)*)"?', re.DOTALL)
+_JSON_LEVEL: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 @contextmanager
@@ -83,6 +89,22 @@ def decoded(data: bytes, where: str, line: int = 1) -> str:
             f"{where}: row {line}: not UTF-8 text (byte 0x{byte:02x}: {error.reason}); "
             "save it as UTF-8"
         ) from None
+
+
+def parse_json(text: str | bytes, **hooks: Any) -> Any:
+    """Parse JSON that others may have written, with the hooks of `json.loads`.
+
+    Raises ValueError if it is no JSON or has more than 200 levels. The parser calls itself for each
+    level, and where a JVM has shortened the stack, Python 3.13.0 dies before it reaches its limit.
+    """
+    if isinstance(text, bytes):
+        text = text.decode(json.detect_encoding(text), "surrogatepass")
+    if text.count("[") + text.count("{") > _DEEPEST_JSON:
+        brackets = re.findall(r"[\[\]{}]", _JSON_STRING.sub("", text))
+        depths = accumulate(_JSON_LEVEL[bracket] for bracket in brackets)
+        if max(depths, default=0) > _DEEPEST_JSON:
+            raise ValueError(f"nested deeper than {_DEEPEST_JSON} levels")
+    return json.loads(text, **hooks)
 
 
 def read_csv(path: Path, kind: str, *columns: str) -> list[dict[str, str]]:

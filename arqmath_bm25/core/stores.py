@@ -5,7 +5,6 @@ the contents of the files that the store was built from, and the version of this
 can be moved, and it serves every copy of these files; other settings or files have another store.
 """
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import Any, Final, TypeVar
 from arqmath_bm25.core.building import delete, remove, sweep, under_construction, unfinished
 from arqmath_bm25.core.errors import NoIndexError
 from arqmath_bm25.core.manifest import MANIFEST, Manifest, digest_of, minor
+from arqmath_bm25.core.reading import parse_json
 from arqmath_bm25.core.writing import Source
 from arqmath_bm25.version import __version__
 
@@ -168,7 +168,7 @@ def outdated(asked: Path) -> list[Outdated]:
 def _old_parts(folder: Path) -> list[Path]:
     """Return the manifest of an index before 0.5, and the files and directories listed in it."""
     names = {MANIFEST}
-    with suppress(OSError, ValueError, TypeError, AttributeError, RecursionError):
-        files = json.loads((folder / MANIFEST).read_bytes())["files"]
+    with suppress(OSError, ValueError, TypeError, AttributeError):
+        files = parse_json((folder / MANIFEST).read_bytes())["files"]
         names |= {Path(name).parts[0] for name in files}
     return [folder / name for name in sorted(names) if _OLD_PART.fullmatch(name)]

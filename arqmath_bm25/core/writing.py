@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import IO, Any, Final, NoReturn, cast
 
 from arqmath_bm25.core.errors import InputError, cause
+from arqmath_bm25.core.reading import parse_json
 from arqmath_bm25.core.system import lock
 
 _REMEMBERED: Final = 1 << 22  # bytes from which on the digest of a file is kept
@@ -49,7 +50,7 @@ def digests(paths: Iterable[Path], read_all: bool = False) -> list[str]:
     cache = _cache()
     kept: dict[str, str] = {}
     with suppress(OSError, ValueError):  # there is none yet, or it is damaged
-        kept = {str(key): str(digest) for key, digest in json.loads(cache.read_bytes()).items()}
+        kept = {str(key): str(digest) for key, digest in parse_json(cache.read_bytes()).items()}
     before = dict(kept)
     now = []
     for path in paths:
@@ -331,9 +332,9 @@ def _tell_of_other_content(path: Path) -> None:
 
 def written_json(path: Path) -> Any:
     """Return the content of a file that this program wrote; None if it is gone or damaged."""
-    with suppress(OSError, ValueError, RecursionError):
+    with suppress(OSError, ValueError):
         if path.is_file():  # a pipe would be waited for
-            return json.loads(path.read_bytes())
+            return parse_json(path.read_bytes())
     return None
 
 

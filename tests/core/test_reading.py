@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.reading import open_bytes, read_bytes, read_csv, read_text
+from arqmath_bm25.core.reading import open_bytes, parse_json, read_bytes, read_csv, read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,3 +94,29 @@ def test_rows_of_a_csv_are_read_by_the_names_in_its_header(tmp_path: Path) -> No
     path.write_bytes(b"")
     with pytest.raises(InputError, match="row 1: no column topic"):
         read_csv(path, "batch", "topic")
+
+
+@pytest.mark.parametrize("begin", ["[", '{"a":'])
+@pytest.mark.parametrize("encoding", [None, "utf-8", "utf-16"])
+def test_json_of_others_has_at_most_200_levels(begin: str, encoding: str | None) -> None:
+    """Python 3.13.0 dies of 10,000 where a JVM has shortened its stack."""
+
+    def nested(levels: int) -> str | bytes:
+        text = begin * levels + "1" + {"[": "]"}.get(begin, "}") * levels
+        return text.encode(encoding) if encoding else text
+
+    assert parse_json(nested(200)) == json.loads(nested(200))
+    for levels in (201, 100_000):
+        with pytest.raises(ValueError, match="nested deeper than 200 levels"):
+            parse_json(nested(levels))
+
+
+def test_brackets_in_texts_and_beside_each_other_are_no_levels() -> None:
+    for content in (["[{" * 500, '\\"' + "[" * 500, "\\"], [[]] * 500, {"a": {}, "b": [{}] * 300}):
+        assert parse_json(json.dumps(content)) == content
+    with pytest.raises(json.JSONDecodeError):
+        parse_json('"' + "[" * 500)
+
+
+def test_hooks_are_those_of_json() -> None:
+    assert parse_json("[1, 2.5]", parse_int=str, parse_float=str) == ["1", "2.5"]
