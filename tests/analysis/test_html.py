@@ -255,7 +255,8 @@ def _reference(html: str) -> tuple[str, list[str]]:
     """Extract by BeautifulSoup over html.parser-independent lxml: well-formed bodies only."""
     soup = BeautifulSoup(html.replace("\n", " "), "lxml")
     formulas = []
-    for element in soup.select("span.math-container"):
+    # Not `select`: the expressions of soupsieve find nothing on Python 3.11.2.
+    for element in soup.find_all("span", class_="math-container"):
         formulas.append(re.sub(r"^\${1,2}|\${1,2}$", "", element.get_text()).strip())
         element.replace_with(" ")
     for element in soup.find_all(re.compile(r"^(p|br|hr|li|[uo]l|blockquote|pre|h[1-6]|div)$")):

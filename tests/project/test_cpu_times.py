@@ -13,7 +13,7 @@ SUPPORT = Path(__file__).parents[1] / "support"
 TESTS = """
 import subprocess, sys, time
 
-WORK = "sum(range(5_000_000))"
+WORK = "sum(range(20_000_000))"
 
 def test_itself():
     exec(WORK)
