@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 import numpy as np
@@ -26,6 +27,7 @@ DocIds = Sequence[bytes]  # in UTF-8
 Scores = npt.NDArray[np.float32]
 Query = Mapping[str, Mapping[str, float]]  # field → term → weight of the term
 TermScores = dict[str, dict[str, float]]  # field → term → what it gives to a score
+Parameters = Mapping[str, tuple[float, float]]  # field → k1 and b, if it has its own
 
 LocalName = Literal["lucene", "flat"]
 EngineName = Literal["auto", LocalName, "opensearch"]
@@ -35,6 +37,7 @@ FEW: Final = 64
 _MARGIN: Final = 50
 _TERM: Final = re.compile(r"\Aweight\(([^:]+):(.+) in \d+\) \[", re.DOTALL)
 _NO_FIELDS: Final[dict[str, Bag]] = {}
+NONE_OF_ITS_OWN: Final[Parameters] = MappingProxyType({})
 
 
 class Document(NamedTuple):

@@ -38,7 +38,13 @@ from arqmath_bm25.analysis.term_numbers import term_numbers
 from arqmath_bm25.core.arrays import map_numbers, smallest_kind
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.id_table import IdTable
-from arqmath_bm25.engines.engine import Searcher, best_first, best_hits, flat_directory
+from arqmath_bm25.engines.engine import (
+    NONE_OF_ITS_OWN,
+    Searcher,
+    best_first,
+    best_hits,
+    flat_directory,
+)
 from arqmath_bm25.engines.flat_build import FORM, META, lengths_of_bytes
 
 if TYPE_CHECKING:
@@ -48,7 +54,7 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.analysis.term_numbers import Numbers
     from arqmath_bm25.core.records import Hit
-    from arqmath_bm25.engines.engine import Query, TermScores
+    from arqmath_bm25.engines.engine import Parameters, Query, TermScores
     from arqmath_bm25.engines.flat_build import Integers
 
     Floats = npt.NDArray[np.float32]
@@ -106,7 +112,9 @@ class _WeightedTerms(NamedTuple):
 class FlatSearcher(Searcher):
     """Open flat postings. Thread-safe."""
 
-    def __init__(self, index: Path, k1: float, b: float) -> None:
+    def __init__(
+        self, index: Path, k1: float, b: float, by_field: Parameters = NONE_OF_ITS_OWN
+    ) -> None:
         """Open the flat postings of an index; InputError if they cannot be used."""
         directory = flat_directory(index)
         meta = json.loads((directory / META).read_text(encoding="utf-8"))
@@ -123,7 +131,8 @@ class FlatSearcher(Searcher):
             rows = self.count
             if statistics["shared"]:
                 rows = self._group_count
-            self._fields[name] = _open_field(directory, name, statistics, rows, k1, b)
+            parameters = by_field.get(name, (k1, b))
+            self._fields[name] = _open_field(directory, name, statistics, rows, *parameters)
 
     def search(self, query: Query, k: int) -> list[Hit]:
         """Return the k best documents that hold at least one of the terms."""

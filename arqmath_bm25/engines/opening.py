@@ -4,12 +4,26 @@ from pathlib import Path
 
 from arqmath_bm25.core.errors import NoIndexError
 from arqmath_bm25.core.system import memory
-from arqmath_bm25.engines.engine import EngineName, Searcher, flat_directory
+from arqmath_bm25.engines.engine import (
+    NONE_OF_ITS_OWN,
+    EngineName,
+    Parameters,
+    Searcher,
+    flat_directory,
+)
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 
 
-def open_searcher(index: Path, k1: float, b: float, engine: EngineName = "auto") -> Searcher:
+def open_searcher(
+    index: Path,
+    k1: float,
+    b: float,
+    engine: EngineName = "auto",
+    by_field: Parameters = NONE_OF_ITS_OWN,
+) -> Searcher:
     """Open an index for an engine; only `lucene` starts a JVM.
+
+    `by_field` has k1 and b of the fields with their own.
 
     `auto` takes flat postings if they exist and fit into half of the memory, or if nothing else
     exists. Raises NoIndexError if the index was not built for the engine.
@@ -31,12 +45,12 @@ def open_searcher(index: Path, k1: float, b: float, engine: EngineName = "auto")
         )
 
     if engine == "lucene":
-        return LuceneSearcher(index, k1, b)
+        return LuceneSearcher(index, k1, b, by_field)
 
     # FlatSearcher loads SciPy, which a build does not need.
     from arqmath_bm25.engines.flat import FlatSearcher
 
-    return FlatSearcher(index, k1, b)
+    return FlatSearcher(index, k1, b, by_field)
 
 
 def fits(flat: Path) -> bool:

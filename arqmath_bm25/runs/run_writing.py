@@ -249,7 +249,11 @@ def _retrieval_metadata(settings: dict[str, Any], variant: str) -> list[dict[str
     params = settings.get("variants", {}).get(variant, {})
     method = params.get("method", settings.get("model", "bm25"))
     if method == "bm25":
-        params = params | settings.get("bm25", {})
+        bm25 = dict(settings.get("bm25", {}))
+        by_field = bm25.pop("fields", {})
+        params = params | bm25
+        if by_field:
+            params = params | {"bm25 of fields": by_field}
 
     stages = [{"name": variant, "method": method, "params": params}]
     reranker = settings.get("rerank", {}).get(variant)

@@ -91,6 +91,7 @@ def _in_cluster(task: IndexedTask[Any], folder: Path, block: Block) -> ClusterIn
         fields=tuple(task.fields or ())[1:],
         k1=task.settings.bm25.k1,
         b=task.settings.bm25.b,
+        by_field=task.settings.bm25.by_field,
         counts=block.counts,
         collection=folder.parent.name,
     )

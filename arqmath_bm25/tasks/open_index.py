@@ -116,7 +116,8 @@ class Index:
         task = self.task.index_task
         if not self._is_in_cluster:
             bm25 = task.settings.bm25
-            return open_searcher(self.directory / LOCAL_INDEX, bm25.k1, bm25.b, self.engine.name)
+            local = self.directory / LOCAL_INDEX
+            return open_searcher(local, bm25.k1, bm25.b, self.engine.name, bm25.by_field)
         indexes = indexes_in_cluster(task, self.directory)
         return OpenSearchSearcher(connect(self.engine.hosts), *indexes)
 

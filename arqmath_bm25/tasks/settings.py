@@ -18,6 +18,7 @@ from arqmath_bm25.core.configuration import NamePart, Settings, Weight, faults, 
 from arqmath_bm25.core.labs import RunName, RunTask, Variant
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1)]
 FieldKind = Literal["text", "math", "operators"]  # of its terms, as its name ends
 Task1Field = Literal[
     "contents", "answer_math", "answer_operators",
@@ -66,11 +67,24 @@ class TaskSettings(Settings):
         return str(variant)
 
 
+class FieldBm25Settings(Settings):
+    """Parameters of BM25 for one field."""
+
+    k1: Positive
+    b: Share
+
+
 class Bm25Settings(Settings):
-    """Parameters of BM25 (Robertson and Zaragoza 2009), the same for all fields."""
+    """Parameters of BM25 (Robertson and Zaragoza 2009)."""
 
     k1: Positive = 1.2
-    b: Annotated[float, Field(ge=0, le=1)] = 0.75
+    b: Share = 0.75
+    fields: dict[str, FieldBm25Settings] = Field(default_factory=dict)  # those with their own
+
+    @property
+    def by_field(self) -> dict[str, tuple[float, float]]:
+        """k1 and b of the fields with their own."""
+        return {name: (own.k1, own.b) for name, own in self.fields.items()}
 
 
 class QuerySettings(Settings):
@@ -157,14 +171,22 @@ class RankingSettings(LabSettings):
     @property
     def fields(self) -> tuple[Any, ...]:
         """The fields to index: `contents`, which documents must have, and those weighed."""
-        weighed = {field for variant in self.variants for field in self.weights(variant)}
-        return tuple(field for field in self.all_fields if field in {"contents", *weighed})
+        indexed = {"contents", *self._weighed}
+        return tuple(field for field in self.all_fields if field in indexed)
+
+    @property
+    def _weighed(self) -> set[str]:
+        return {field for variant in self.variants for field in self.weights(variant)}
 
     @model_validator(mode="after")
     def _usable_variants(self) -> Self:
         for variant in self.variants:
             if not self.weights(variant):
                 raise ValueError(f"variants.{variant}: at least one weight must be above 0")
+        for field in self.bm25.fields:
+            if field not in self._weighed:
+                known = ", ".join(sorted(self._weighed))
+                raise ValueError(f"bm25.fields.{field}: no variant weighs it; there are {known}")
         return self
 
 
@@ -204,6 +226,8 @@ class Task1Settings(FieldSettings):
     def _fit_each_other(self) -> Self:
         if (self.bag or self.model == "tf_idf") and self.fields != ("contents",):
             raise ValueError("variants: with bag or tf_idf, `contents` is the one field")
+        if self.bm25.fields and self.model != "bm25":
+            raise ValueError(f"bm25.fields: not with the model {self.model}; delete this key")
         for variant in self.rerank:
             if variant not in self.variants:
                 raise ValueError(f"rerank: {variant!r} is not among the variants")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound="Settings")
 _VALUES: Final = {
-    "k1": (0.6, 0.9, 1.2, 1.5, 2.0), "b": (0.3, 0.5, 0.75, 0.9), "k3": (1.0, 2.0, 4.0, 8.0)
+    "k1": (0.6, 0.9, 1.2, 1.5, 2.0), "b": (0.3, 0.5, 0.75, 0.9, 1.0), "k3": (1.0, 2.0, 4.0, 8.0)
 }  # fmt: skip
 _FACTORS: Final = (1.0, 0.0, 0.5, 2.0)
 _NOT_SEARCHED: Final = ("penalty", "max_df", "brevity")  # they need a new regression or query
@@ -123,14 +123,17 @@ def knobs(settings: Settings, variant: str, places: Iterable[str]) -> list[list[
         *path, name = key.split("__")
         if not isinstance(number, float) or name in _NOT_SEARCHED or path[0] not in places:
             continue
-        if path[1:2] in ([], [variant]):
+        if path[0] == "bm25":
+            together[key] = {key: number}
+        elif path[1:2] in ([], [variant]):
             group = kind(name) if path[0] == "variants" and kind(name) != "text" else name
             together.setdefault(group, {})[key] = number
+
     return [
-        [{key: number * factor for key, number in group.items()} for factor in _FACTORS]
-        if name not in _VALUES
-        else [dict.fromkeys(group, value) for value in _VALUES[name]]
-        for name, group in together.items()
+        [{key: number * factor for key, number in changes.items()} for factor in _FACTORS]
+        if group.rpartition("__")[2] not in _VALUES
+        else [dict.fromkeys(changes, value) for value in _VALUES[group.rpartition("__")[2]]]
+        for group, changes in together.items()
     ]
 
 

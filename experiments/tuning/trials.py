@@ -148,9 +148,11 @@ class RankedFields(Trials):
         self.judged = judged
         self._found = lru_cache(maxsize=4)(self._search)
 
-    def _search(self, k1: float, b: float, k3: float) -> list[tuple[Any, ...]]:
+    def _search(
+        self, k1: float, b: float, k3: float, own: frozenset[tuple[str, tuple[float, float]]]
+    ) -> list[tuple[Any, ...]]:
         """Return, for every topic, ids of documents, fields, documents × fields."""
-        searcher = FlatSearcher(self.index.directory / _STORE, k1, b)
+        searcher = FlatSearcher(self.index.directory / _STORE, k1, b, dict(own))
         queries = (self.query(topic, k3) for topic in self.judged.topics)
         found = []
         with ThreadPoolExecutor(self.threads) as pool:
@@ -167,7 +169,7 @@ class RankedFields(Trials):
         bm25, weights = settings.bm25, self.weights(settings)
         k3 = settings.query.k3 if hasattr(settings, "query") else 0.0
         rankings = {}
-        table = self._found(bm25.k1, bm25.b, k3)
+        table = self._found(bm25.k1, bm25.b, k3, frozenset(bm25.by_field.items()))
         for topic, (ids, fields, parts) in zip(self.judged.topics, table, strict=True):
             scores = parts @ np.array([weights[field] for field in fields])
             order = np.lexsort((ids, scores))[::-1][: self.searched]

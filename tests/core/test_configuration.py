@@ -67,7 +67,14 @@ def test_a_configuration_of_0_4_is_read_and_its_former_keys_are_named(
         ({"bm25": {"k1": -1, "b": 0.5}}, "bm25.k1: Input should be greater than 0"),
         ({"bm25": {"k1": 1, "b": "x"}}, "bm25.b: Input should be a valid number"),
         ({"bmm25": {}}, "bmm25: unknown; there are run, bm25, analysis"),
-        ({"bm25": {"k": 1}}, "bm25.k: unknown; there are k1, b"),
+        ({"bm25": {"k": 1}}, "bm25.k: unknown; there are k1, b, fields"),
+        ({"bm25": {"fields": {"tags": {"k1": 1}}}}, "bm25.fields.tags.b: Field required"),
+        ({"bm25": {"fields": {"tags": {"k1": 0, "b": 2}}}}, "bm25.fields.tags.k1: Input should be"),
+        (
+            {"bm25": {"fields": {"answer_math": {"k1": 2, "b": 1}}}},
+            "bm25.fields.answer_math: no variant weighs it; there are answer_operators, contents, "
+            "question_operators, question_text, tags, title_operators, title_text",
+        ),
         ({"run": {"team": "a-b", "id": "x", "primary": "both"}}, "run.team: String should match"),
         ({"variants": {"text": {"contents": 1}}}, "run.primary: 'both' is not among the variants"),
         ({"variants": {"both": {"body": 1}}}, "variants.both.body"),
@@ -116,6 +123,27 @@ def test_a_setting_says_what_it_seems_to_say(tmp_path: Path, line: str, message:
         configured("task1", path)
     assert message in str(error.value)
     assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize("task", ["task1", "task2", "docs"])
+def test_every_task_that_ranks_by_bm25_has_parameters_by_field(tmp_path: Path, task: str) -> None:
+    path = tmp_path / "partial.yaml"
+    path.write_text("bm25: {fields: {contents: {k1: 2, b: 1}}}", encoding="utf-8")
+    assert configured(task, path).settings.bm25.by_field["contents"] == (2.0, 1.0)
+    path.write_text("bm25: {fields: {body: {k1: 2, b: 1}}}", encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"bm25\.fields\.body: no variant weighs it; there are .*con"
+    ):
+        configured(task, path)
+
+
+def test_tf_idf_has_no_parameters_by_field(tmp_path: Path) -> None:
+    settings = yaml.safe_load(default_config("task1_tfidf").read_text(encoding="utf-8"))
+    settings["bm25"]["fields"] = {"contents": {"k1": 2, "b": 1}}
+    path = tmp_path / "tfidf.yaml"
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    with pytest.raises(InputError, match=r"bm25\.fields: not with the model tf_idf"):
+        configured("task1", path)
 
 
 @pytest.mark.parametrize("weight", ["true", "yes", "1:30"])
@@ -193,7 +221,7 @@ def test_a_complete_configuration_gets_nothing_from_the_default(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("bm25: {k: 1}", "bm25.k: unknown; there are k1, b"),
+        ("bm25: {k: 1}", "bm25.k: unknown; there are k1, b, fields"),
         ("bm25: 5", "bm25: "),
         ("ngrams: 3", "ngrams: unknown; there are run, bm25"),
         ("[1]", "Input should be an object"),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from arqmath_bm25.analysis.terms import Bag, FormulaTree, Lines, Paths
 from arqmath_bm25.analysis.trees import Tree
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines import flat
-from arqmath_bm25.engines.engine import Document, flat_directory
+from arqmath_bm25.engines.engine import NONE_OF_ITS_OWN, Document, flat_directory
 from arqmath_bm25.engines.flat_build import FlatPart, write_flat
 from arqmath_bm25.engines.lucene.indexing import index_documents
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
@@ -33,10 +34,10 @@ from experiments.tuning.trials import field_scores
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from arqmath_bm25.engines.engine import Query, Searcher
+    from arqmath_bm25.engines.engine import Parameters, Query, Searcher
 
     Documents = list[dict[str, str]]
-    Open = Callable[[Path, float, float], Searcher]  # an index of Lucene, k1, b
+    Open = Callable[..., Searcher]  # an index of Lucene, k1, b, and those of fields
 
 OWN = ("contents", "answer_math", "tags")
 SHARED = ("question_text", "title")  # by documents that follow each other
@@ -115,16 +116,20 @@ def queries(count: int, seed: int) -> Iterator[Query]:
     ]
 )
 def opened(request: pytest.FixtureRequest) -> Open:
-    def by_flat(index: Path, k1: float, b: float) -> Searcher:
+    def by_flat(
+        index: Path, k1: float, b: float, by_field: Parameters = NONE_OF_ITS_OWN
+    ) -> Searcher:
         write_postings(index)
-        return open_searcher(index, k1, b, "flat")
+        return open_searcher(index, k1, b, "flat", by_field)
 
     if request.param == "flat":
         return by_flat
     hosts = request.getfixturevalue("opensearch").hosts
     _, indexes, _, shards, _ = request.param.split()
 
-    def by_opensearch(index: Path, k1: float, b: float) -> Searcher:
+    def by_opensearch(
+        index: Path, k1: float, b: float, by_field: Parameters = NONE_OF_ITS_OWN
+    ) -> Searcher:
         client = connect(hosts)
         parts = sorted(index.with_name("documents").glob("*.jsonl"))
         blocks = [parts]
@@ -134,7 +139,7 @@ def opened(request: pytest.FixtureRequest) -> Open:
         for number, block in enumerate(blocks):
             count = sum(len(part.read_text().splitlines()) for part in block)
             content = f"{index} {number} of {indexes}"
-            there = ClusterIndex("contract", content, count, FIELDS[1:], k1, b)
+            there = ClusterIndex("contract", content, count, FIELDS[1:], k1, b, by_field=by_field)
             if not is_loaded(client, there):
                 load_documents(hosts, there, block, int(shards))
             opened.append(there)
@@ -148,9 +153,18 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return indexed(tmp_path_factory.mktemp("collection"), generated(2000, seed=5), threads=2)
 
 
-@pytest.mark.parametrize(("k1", "b"), [(1.2, 0.75), (0.0, 0.5), (0.9, 0.0), (25.0, 1.0)])
-def test_random_queries(collection: Path, opened: Open, k1: float, b: float) -> None:
-    reference, searcher = LuceneSearcher(collection, k1, b), opened(collection, k1, b)
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        (1.2, 0.75),
+        (0.0, 0.5),
+        (0.9, 0.0),
+        (25.0, 1.0),
+        (1.2, 0.75, {"question_text": (2.0, 1.0), "contents": (0.9, 0.0)}),
+    ],
+)
+def test_random_queries(collection: Path, opened: Open, parameters: tuple[Any, ...]) -> None:
+    reference, searcher = LuceneSearcher(collection, *parameters), opened(collection, *parameters)
     assert searcher.count == reference.count == 2000
     many = 8 if isinstance(searcher, OpenSearchSearcher) else 25  # a query costs it 50 times more
     for k in (1, 10, 1000, 5000):
@@ -162,10 +176,29 @@ def test_random_queries(collection: Path, opened: Open, k1: float, b: float) -> 
     searcher.close()
 
 
+def test_a_field_has_its_own_k1_and_b(tmp_path: Path, opened: Open) -> None:
+    lengths = (1, 2, 3, 9)
+    documents = [
+        {"id": str(n), "contents": "a " + "b " * (n - 1), "tags": "a " + "b " * (n - 1)}
+        for n in lengths
+    ]
+    index = indexed(tmp_path, documents)
+    searcher = opened(index, 1.2, 0.75, {"tags": (2.0, 1.0)})
+    average = sum(lengths) / len(lengths)
+    idf = math.log(1 + 0.5 / 4.5)
+    for field, k1, b in (("contents", 1.2, 0.75), ("tags", 2.0, 1.0)):
+        hits = searcher.search({field: {"a": 1.0}}, 4)
+        expected = [idf / (1 + k1 * (1 - b + b * n / average)) for n in lengths]
+        assert [hit.doc_id for hit in hits] == ["1", "2", "3", "9"]
+        assert [hit.score for hit in hits] == pytest.approx(expected)
+    searcher.close()
+
+
 def test_terms_give_what_lucene_explains_and_add_up_to_the_score(
     collection: Path, opened: Open
 ) -> None:
-    reference, searcher = LuceneSearcher(collection, 0.9, 0.4), opened(collection, 0.9, 0.4)
+    parameters = (0.9, 0.4, {"question_text": (2.0, 1.0)})
+    reference, searcher = LuceneSearcher(collection, *parameters), opened(collection, *parameters)
     for query in queries(15, seed=4):
         hits = searcher.search(query, 3)
         ids = [hit.doc_id for hit in hits]

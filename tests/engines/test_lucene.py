@@ -6,7 +6,9 @@ import json
 import math
 import os
 import random
+import re
 import resource
+import shutil
 import subprocess
 import sys
 from functools import partial
@@ -114,6 +116,55 @@ def test_java_that_runs_already_serves_if_it_has_the_jar_and_is_explained_if_not
     home = str(jvm.java_home())
     bare = python(start.format("pass") + use, JAVA_HOME=home, JVM_PATH=f"{home}/{LIBJVM}")
     assert "import arqmath_bm25.pyterrier before anything uses Java" in bare.stderr
+
+
+def test_a_java_without_our_class_serves_but_for_fields_with_their_own_parameters(
+    tmp_path: Path,
+) -> None:
+    index = build(tmp_path, [{"id": "1", "contents": "a"}])
+    script = f"""
+import os, jnius_config
+from arqmath_bm25.engines.lucene import jvm
+os.environ["JAVA_HOME"] = str(jvm.java_home())
+os.environ["JVM_PATH"] = str(jvm._libjvm(jvm.java_home()))
+jnius_config.add_classpath(str(jvm.anserini_jar()))
+import jnius
+from pathlib import Path
+from arqmath_bm25.engines.lucene.search import LuceneSearcher
+print(len(LuceneSearcher(Path({str(index)!r}), 1.2, 0.75).search({{"contents": {{"a": 1.0}}}}, 3)))
+LuceneSearcher(Path({str(index)!r}), 1.2, 0.75, {{"tags": (2.0, 1.0)}})
+"""
+    done = python(script)
+    assert done.stdout == "1\n"
+    assert "InputError: Java was started without the class SimilarityByField" in done.stderr
+
+
+def test_the_class_is_what_its_source_compiles_to(tmp_path: Path) -> None:
+    javac, javap = shutil.which("javac"), shutil.which("javap")
+    if not javac or not javap:
+        pytest.skip("no javac")
+    folder = Path(jvm.__file__).parent
+    package = "org.apache.lucene.search.similarities"
+    parents = {
+        "Similarity": "public abstract class Similarity {}",
+        "PerFieldSimilarityWrapper": "public abstract class PerFieldSimilarityWrapper "
+        "extends Similarity { public abstract Similarity get(String field); }",
+    }
+    place = tmp_path.joinpath(*package.split("."))
+    place.mkdir(parents=True)
+    for name, text in parents.items():
+        (place / f"{name}.java").write_text(f"package {package}; {text}")
+    source = folder / "SimilarityByField.java"
+    options = ("--release", "11", "-g:none", "-implicit:none", "-sourcepath", tmp_path)
+    subprocess.run([javac, *options, "-d", tmp_path, source], check=True)
+
+    shown = []
+    for place in (folder, tmp_path):
+        name = place / "SimilarityByField.class"
+        done = subprocess.run([javap, "-p", "-c", name], capture_output=True, text=True, check=True)
+        shown.append(re.sub(r"#\d+", "#", done.stdout))  # numbers depend on the compiler
+    assert shown[0] == shown[1]
+    assert "byField" in shown[0]
 
 
 def test_the_jar_that_is_named_is_the_one_that_is_locked() -> None:

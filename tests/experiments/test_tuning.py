@@ -55,6 +55,13 @@ def test_what_changes_together_and_to_which_values() -> None:
     assert [len(knob[0]) for knob in of_formulas] == [1] * 6  # k1, b, three fields, context
 
 
+def test_parameters_of_a_field_are_searched_alone() -> None:
+    own = {"k1": 1.2, "b": 0.75, "fields": {"tags": {"k1": 2.0, "b": 1.0}}}
+    found = knobs(changed(DEFAULT, bm25=own), "both", Trials.places)
+    assert {"bm25__fields__tags__k1": 1.5} in found[2]
+    assert {"bm25__fields__tags__b": 0.5} in found[3]
+
+
 def test_the_search_climbs_one_number_at_a_time() -> None:
     def value(topic: str, settings: Any) -> float:
         tags, b = settings.variants["both"]["tags"], settings.bm25.b

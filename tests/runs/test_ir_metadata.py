@@ -58,6 +58,22 @@ def test_a_manifest_is_read_as_the_standard_s_tools_read_it(tmp_path: Path) -> N
     assert path.read_bytes() == before
 
 
+def test_parameters_of_fields_are_told_beside_the_weights_of_fields() -> None:
+    settings = {
+        "analysis": {},
+        "bm25": {"k1": 0.9, "b": 0.4, "fields": {"operators": {"k1": 2, "b": 1}}},
+        "variants": {"math": {"fields": {"contents": 1, "operators": 1}, "context": 0}},
+    }
+    told = ir_metadata("task2", "name", "command", settings, "math", {})
+    assert told["method"]["retrieval"][0]["params"] == {
+        "fields": {"contents": 1, "operators": 1},
+        "context": 0,
+        "k1": 0.9,
+        "b": 0.4,
+        "bm25 of fields": {"operators": {"k1": 2, "b": 1}},
+    }
+
+
 @pytest.mark.parametrize(
     ("variant", "method", "params"),
     [

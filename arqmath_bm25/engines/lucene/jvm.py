@@ -40,6 +40,12 @@ def java_class(name: str) -> Any:
     return autoclass(name)
 
 
+def own_class(name: str) -> Any:
+    """Return a Java class of this folder, starting the JVM first where needed."""
+    _start()
+    return _on_class_path(name)
+
+
 def java_cast(name: str, value: object) -> Any:
     """Cast a Java object, where pyjnius cannot distinguish the overloads of a method."""
     import jnius
@@ -74,7 +80,8 @@ def prepare() -> None:
         return
     _check_address_space()
     home = java_home()
-    jnius_config.add_classpath(str(anserini_jar()))
+    own_classes = Path(__file__).parent  # SimilarityByField.class
+    jnius_config.add_classpath(str(anserini_jar()), str(own_classes))
     os.environ["JAVA_HOME"] = str(home)
     os.environ["JVM_PATH"] = str(_libjvm(home))
     jnius_config.add_options(
@@ -104,13 +111,7 @@ def _start() -> None:
             pyterrier.java.init()
     import jnius
 
-    try:
-        jnius.autoclass("io.anserini.index.IndexCollection")
-    except jnius.JavaException:
-        raise InputError(
-            "Java was started without Anserini's jar, and a process can start it only once: "
-            "restart Python and import arqmath_bm25.pyterrier before anything uses Java"
-        ) from None
+    _on_class_path("io.anserini.index.IndexCollection")
     # Lucene reports its memory API on stderr. Java forgets the level of an unreferenced logger.
     logger = jnius.autoclass("java.util.logging.Logger").getLogger("org.apache.lucene")
     logger.setLevel(jnius.autoclass("java.util.logging.Level").SEVERE)
@@ -118,6 +119,19 @@ def _start() -> None:
 
 
 _kept: list[Any] = []
+
+
+def _on_class_path(name: str) -> Any:
+    """Return a Java class; InputError if another program started Java without it."""
+    import jnius
+
+    try:
+        return jnius.autoclass(name)
+    except jnius.JavaException:
+        raise InputError(
+            f"Java was started without the class {name}, and a process can start it only once: "
+            "restart Python and import arqmath_bm25.pyterrier before anything uses Java"
+        ) from None
 
 
 def _check_address_space() -> None:

@@ -24,12 +24,20 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.engines.engine import FEW, Searcher, best_first, best_hits, term_scores, with_ties
+from arqmath_bm25.engines.engine import (
+    FEW,
+    NONE_OF_ITS_OWN,
+    Searcher,
+    best_first,
+    best_hits,
+    term_scores,
+    with_ties,
+)
 from arqmath_bm25.engines.lucene.indexing import open_reader, read_ids
-from arqmath_bm25.engines.lucene.jvm import detaching, java_class
+from arqmath_bm25.engines.lucene.jvm import detaching, java_class, own_class
 
 if TYPE_CHECKING:
-    from arqmath_bm25.engines.engine import DocIds, Query, Scores, TermScores
+    from arqmath_bm25.engines.engine import DocIds, Parameters, Query, Scores, TermScores
 
 _ALL: Final = 2**31 - 1  # documents to score before any is skipped
 
@@ -37,15 +45,16 @@ _ALL: Final = 2**31 - 1  # documents to score before any is skipped
 class LuceneSearcher(Searcher):
     """An open index. Thread-safe; starts the JVM."""
 
-    def __init__(self, index: Path, k1: float, b: float) -> None:
+    def __init__(
+        self, index: Path, k1: float, b: float, by_field: Parameters = NONE_OF_ITS_OWN
+    ) -> None:
         self._reader = open_reader(index)
         self._ids = read_ids(index)
         self.count = len(self._ids)
         searcher_class = java_class("org.apache.lucene.search.IndexSearcher")
         searcher_class.setMaxClauseCount(1 << 20)  # A long question has thousands of n-grams.
         self._searcher = searcher_class(self._reader.getContext())
-        similarity_class = java_class("org.apache.lucene.search.similarities.BM25Similarity")
-        self._searcher.setSimilarity(similarity_class(k1, b))
+        self._searcher.setSimilarity(_similarity(k1, b, by_field))
         analyzer_class = java_class("org.apache.lucene.analysis.core.WhitespaceAnalyzer")
         parser_class = java_class("org.apache.lucene.queryparser.xml.CoreParser")
         self._parser = parser_class("contents", analyzer_class())
@@ -147,6 +156,18 @@ class LuceneSearcher(Searcher):
     def close(self) -> None:
         """Close the index."""
         self._reader.close()
+
+
+def _similarity(k1: float, b: float, by_field: Parameters) -> Any:
+    """Return BM25 as a Similarity; Lucene's own class for similarities by field is abstract."""
+    bm25 = java_class("org.apache.lucene.search.similarities.BM25Similarity")
+    if not by_field:
+        return bm25(k1, b)
+
+    similarities = java_class("java.util.HashMap")()
+    for field, parameters in by_field.items():
+        similarities.put(field, bm25(*parameters))
+    return own_class("SimilarityByField")(bm25(k1, b), similarities)
 
 
 def _collector_manager() -> Any:

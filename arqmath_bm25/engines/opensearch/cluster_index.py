@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.engines.engine import NONE_OF_ITS_OWN, Parameters
 from arqmath_bm25.engines.opensearch.connection import connect, patiently, search_all
 
 if TYPE_CHECKING:
@@ -55,11 +56,12 @@ class ClusterIndex(NamedTuple):
     b: float
     counts: Mapping[str, int] = _NO_COUNTS  # what was counted when the documents were made
     collection: str = ""  # the first one that it was made for: others may have the same documents
+    by_field: Parameters = NONE_OF_ITS_OWN
 
     @property
     def made_of(self) -> str:
         """A digest of all that decides a ranking."""
-        parts = [self.content, *self.fields, float(self.k1), float(self.b)]
+        parts = [self.content, *self.fields, float(self.k1), float(self.b), *self.by_field.items()]
         text = json.dumps(parts)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -144,8 +146,7 @@ def _changed(client: Any, index: ClusterIndex, description: dict[str, Any]) -> s
     Additional fields do no harm: no document has them, and no search reads them.
     """
     settings = description["settings"]["index"]
-    similarity = settings.get("similarity", {}).get("default")
-    if similarity != {"type": "BM25", "k1": str(index.k1), "b": str(index.b)}:
+    if settings.get("similarity") != _similarities(index):
         return "similarity"
     # An analysis of the index could define another analyzer called whitespace.
     if "analysis" in settings:
@@ -323,12 +324,22 @@ def _fields(index: ClusterIndex) -> dict[str, Any]:
     fields: dict[str, Any] = {"id": {"type": "keyword", "index": False}}
     for name in ("contents", *index.fields):
         fields[name] = text
+    for name in index.by_field:
+        fields[name] = {**text, "similarity": name}
     return fields
+
+
+def _similarities(index: ClusterIndex) -> dict[str, dict[str, str]]:
+    """Return the similarities by name: that of most fields, and of each with its own, as it is."""
+    parameters = {"default": (index.k1, index.b), **index.by_field}
+    similarities = {}
+    for name, (k1, b) in parameters.items():
+        similarities[name] = {"type": "BM25", "k1": str(k1), "b": str(b)}
+    return similarities
 
 
 def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
     """Return settings and mappings that no template of the cluster overrides."""
-    similarity = {"type": "BM25", "k1": index.k1, "b": index.b}
     return {
         "aliases": {_alias(index.name): {}},
         "settings": {
@@ -341,7 +352,7 @@ def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
             "search.default_pipeline": "_none",
             "blocks.write": False,
             "mapping.total_fields.limit": 1000,
-            "similarity": {"default": similarity},
+            "similarity": _similarities(index),
         },
         "mappings": {
             "dynamic": False,
