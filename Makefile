@@ -1,6 +1,13 @@
 # Every target sets up what it needs first and does nothing that is already done.
 # The work itself is in the command line program: .venv/bin/arqmath-bm25 --help
 
+# .venv is made anew where PYTHON is given and is another one than it was made of.
+which := -c 'import sys; print(sys.version_info, sys.base_prefix)'
+ifdef PYTHON
+ifneq ($(shell $(PYTHON) $(which) 2>&1 || true),$(shell .venv/bin/python $(which) 2>&1 || true))
+.venv/.ready: another-python
+endif
+endif
 PYTHON ?= python3
 TASK   ?= all
 # Of Lucene, so that stock Pyserini opens what `make index` built; flat is twice as fast.
@@ -21,7 +28,7 @@ config := $(if $(CONFIG),--config "$(CONFIG)")
 parallel := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(if $(CPU),--cpu $(CPU))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo index runs eval results test exhaustive quick lowest lint docs wheel release release-pure audit mutants bench slowdown sample lock clean
+.PHONY: help setup demo index runs eval results test exhaustive quick pythons another-python lowest lint docs wheel release release-pure audit mutants bench slowdown sample lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -36,8 +43,9 @@ pip := pip="$$(test -x .venv/bin/pip && echo .venv/bin/python -m pip || echo $(P
 # No code of a dependency runs at its installation, as only wheels are taken; of Pyserini there is
 # none for every Python, so its source is, which is pinned by its hash.
 $(READY): requirements.lock requirements-lucene.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Try: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
+	  { echo "Python 3.11 to 3.14 is needed, as requirements.lock serves these; $(PYTHON) is" \
+	  "$$($(PYTHON) --version 2>&1 | head -n 1). Try: make PYTHON=python3.12" >&2; exit 1; }
 	@echo "Setting up .venv (once, one to two minutes) ..."
 	@$(PYTHON) -m venv --clear .venv >/dev/null 2>&1 || \
 	  { $(PYTHON) -m pip --version >/dev/null 2>&1 && $(PYTHON) -m venv --clear --without-pip .venv; } || \
@@ -77,8 +85,11 @@ test: lint ## lint, type check and every test
 exhaustive: lint ## the same at every place of a kill or damage, of which `test` draws some
 	ARQMATH_EXHAUSTIVE=1 .venv/bin/pytest $(parallel)
 
-quick: $(READY) ## all tests but the slow ones: make quick [CPU=20], the 20 costliest
-	.venv/bin/pytest $(parallel) -m "not slow"
+quick: $(READY) ## all tests but the slow ones: make quick [PYTHON=python3.13] [CPU=20], the costliest
+	.venv/bin/pytest $(parallel) --minutes 45 -m "not slow"
+
+pythons: ## the quick tests by every Python of this machine, each in an environment of its own
+	$(PYTHON) tools/pythons.py
 
 lint: $(READY) ## ruff and mypy
 	.venv/bin/ruff check .

@@ -5,6 +5,7 @@
 * Of many equal cases some are drawn, and all by `make exhaustive` (support/chances.py).
 * What needs a node or a browser runs where it guards a change (support/guarded.py).
 * `--cpu 20` prints which files and tests take most CPU time (support/cpu_times.py).
+* `--minutes 45` ends tests that do not end (support/time_limit.py).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from arqmath_bm25.core import progress
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytest_plugins = ("cpu_times",)
+pytest_plugins = ("cpu_times", "time_limit")
 
 # Files that keep a worker for long: where the last to start is one of them, the others wait for it.
 FIRST = (
