@@ -34,7 +34,7 @@ from arqmath_bm25.core.labs import MAX_DEPTH, RELEVANT, known_year
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.engines.lucene.jvm import java_home
-from arqmath_bm25.evaluation.measures import Measure, measure
+from arqmath_bm25.evaluation.measures import Measure, measure, read_measure
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 THREADS: Final = 2
 REAL: Final = 1_400_000  # answers of the whole collection
 MEASURES: Final = [
-    Measure("nDCG", "nDCG"), Measure("MAP", "AP(rel={n})"),
-    Measure("R@100", "R(rel={n})@100"), Measure("R@1000", "R(rel={n})@1000"),
+    Measure("nDCG", read_measure("nDCG")), Measure("MAP", read_measure("MAP")),
+    Measure("R@100", read_measure("R@100")), Measure("R@1000", read_measure("R@1000")),
 ]  # fmt: skip
 
 
@@ -157,7 +157,7 @@ def main() -> None:
             table.add_column(f"{size:,} answers" if size else "as given", justify="right")
             found = {}
             for name, rankings in (*ours(data, work, options.config, qrels), *peers(data, work)):
-                measured = measure(rankings, qrels, MEASURES)
+                measured = measure(rankings, qrels, MEASURES, RELEVANT)
                 means = [fmean(m[one.key] for m in measured.values()) for one in MEASURES]
                 cells.setdefault(name, []).append(" / ".join(f"{mean:.3f}" for mean in means))
                 values.setdefault(name, {})[str(size)] = measured

@@ -15,11 +15,11 @@ from rich.table import Table
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.cli.shared.command import command
-from arqmath_bm25.core.labs import MAX_DEPTH, known_year
+from arqmath_bm25.core.labs import MAX_DEPTH, RELEVANT, known_year
 from arqmath_bm25.core.progress import progress
 from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.evaluation.comparing import compare
-from arqmath_bm25.evaluation.measures import Measure, measure
+from arqmath_bm25.evaluation.measures import measure, named_measures
 from arqmath_bm25.tasks.open_index import Index
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def ndcg(
         topic.topic_id: {hit.doc_id: hit.score for hit in hits}
         for topic, hits in zip(topics, ranked, strict=True)
     }
-    measured = measure(rankings, judged.qrels, [Measure("ndcg", "nDCG")])
+    measured = measure(rankings, judged.qrels, named_measures("ndcg"), RELEVANT)
     return {topic: measured.get(topic, {}).get("ndcg", 0.0) for topic in judged.qrels}
 
 

@@ -2,16 +2,16 @@
 
 Primed measures (nDCG′, MAP′, P′@k) are those of the *prime run*: the run without the documents
 that have no judgment for the topic. Binary measures take a document as relevant from a grade on
-that the judgments tell (`qrels.Judgments`); nDCG takes the grades as gains, has no cut-off unless
-its name gives one, and its ideal ranking holds every judged document. P@10 divides by 10 even where
-fewer were returned.
+that the judgments tell (`qrels.Judgments`), or from the grade of their own `rel`; nDCG takes the
+grades as gains, has no cut-off unless its name gives one, and its ideal ranking holds every judged
+document. P@10 divides by 10 even where fewer were returned.
 
-Others have the names of ir_measures, which reads them: `nDCG(judged_only=True)@10`, `AP(rel=2)`,
-`Success(rel=2)@5`, `SetF(beta=0.5)`, `Judged@20` mean what they mean there; a grade of 1 is
-relevant where `rel` is not given. Names that people write in other ways (`ndcg@10`, `mrr`,
-`ndcg_cut_10` of trec_eval) are looked up in the table _SPELLINGS.
+Measures are objects of ir_measures, with its names and parameters: `nDCG(judged_only=True)@10`,
+`AP(rel=2)`, `Success(rel=2)@5`, `SetF(beta=0.5)`, `Judged@20`. The names of trec_eval, and those
+that people write (`ndcg_cut_10`, `mrr`, `hit@10`), are in the table _SPELLINGS.
 """
 
+import ast
 import difflib
 import math
 import re
@@ -23,7 +23,6 @@ from typing import Any, Final, NamedTuple
 import ir_measures
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import RELEVANT
 from arqmath_bm25.evaluation.qrels import Qrels
 from arqmath_bm25.runs.run import Ranking
 from arqmath_bm25.runs.run_rules import RunRules, best
@@ -34,17 +33,31 @@ class Measure(NamedTuple):
     """A measure as this package reports it."""
 
     key: str  # its key in JSON and CSV
-    name: str  # its name in ir_measures; {n} is the relevance level
-    primed: bool = False  # whether it measures the prime run
+    metric: Any  # the measure of ir_measures
+
+    @property
+    def primed(self) -> bool:
+        """Whether it measures the prime run."""
+        # bpref ignores documents without judgment, as the prime run does.
+        return self.metric.NAME == "Bpref" or bool(self.metric.params.get("judged_only"))
+
+    @property
+    def is_at_level(self) -> bool:
+        """Whether it takes the relevance level of the judgments: binary, without a `rel`."""
+        return "rel" in self.metric.SUPPORTED_PARAMS and "rel" not in self.metric.params
+
+    def at(self, relevant: int) -> Any:
+        """Return the measure of ir_measures at a relevance level."""
+        if self.is_at_level:
+            return self.metric(rel=relevant)
+        return self.metric
 
 
 def measures_of(rules: RunRules) -> tuple[Measure, ...]:
     """Return the measures of a task's runs."""
     measures = []
     for key, name in rules.measures.items():
-        # bpref ignores documents without judgment, as the prime run does.
-        primed = "judged_only" in name or key == "bpref"
-        measures.append(Measure(key, name, primed))
+        measures.append(Measure(key, read_measure(name)))
     return tuple(measures)
 
 
@@ -73,26 +86,44 @@ _PROVIDERS: Final = (
     ir_measures.msmarco,
 )
 
-# Spellings of other programs, with the names of ir_measures; \1 is the cut-off. Case and the kind
-# of separator (@ _ .) do not matter.
+# Measures of ir_measures, and their names without blanks, signs and capitals.
 _SPELLINGS: Final = {
-    "ndcg(?:_cut)?_([0-9]+)": r"nDCG@\1",
-    "(?:p|prec|precision)_([0-9]+)": r"P@\1",
-    "(?:r|recall)_([0-9]+)": r"R@\1",
-    "(?:ap|map)(?:_cut)?_([0-9]+)": r"AP@\1",
-    "(?:rr|mrr|recip_rank)(?:_cut)?_([0-9]+)": r"RR@\1",
-    "(?:success|hit|hits|hit_rate)_([0-9]+)": r"Success@\1",
-    "judged_([0-9]+)": r"Judged@\1",
-    "err_([0-9]+)": r"ERR@\1",
-    "iprec(?:_at_recall)?_([01](?:_[0-9]+)?)": r"IPrec@\1",
-    "ap": "AP",
-    "rr|mrr|recip_rank": "RR",
-    "rbp": "RBP",
-    "r-prec|rprec|r_precision": "Rprec",
-    "precision|set_p": "SetP",
-    "recall|set_recall": "SetR",
-    "f1|f-measure|set_f": "SetF",
+    "nDCG": "ndcg ndcgcut",
+    "P": "p prec precision",
+    "R": "r rec recall",
+    "AP": "ap map apcut mapcut averageprecision meanaverageprecision",
+    "RR": "rr mrr reciprank rrcut mrrcut reciprankcut reciprocalrank meanreciprocalrank",
+    "Success": "success hit hits hitrate hr",
+    "Judged": "judged",
+    "ERR": "err",
+    "RBP": "rbp",
+    "IPrec": "iprec iprecatrecall",
+    "Rprec": "rprec rprecision",
+    "Bpref": "bpref",
+    "infAP": "infap",
+    "SetP": "setp setprecision",
+    "SetR": "setr setrecall",
+    "SetF": "setf f1 fmeasure",
+    "SetAP": "setap setmap",
+    "SetRelP": "setrelp setrelativep",
 }
+_OF_NAME: Final = {name: key for key, names in _SPELLINGS.items() for name in names.split()}
+
+# These names mean the whole ranking where no cut-off is given.
+_OF_SETS: Final = {"precision": "SetP", "recall": "SetR"}
+
+# Name, parameters, and cut-off: P(rel=2)@10, P_10, map_cut.100, ndcg_at_10, nDCG′@10, p10_prime.
+_FORM: Final = re.compile(
+    r"(?P<name>f1|[a-z][a-z _-]*?)"
+    r"(?P<prime>[′'’]|_prime)?"
+    r"\s*(?:\((?P<params>[^()]*)\))?"
+    # In ranx, rbp.95 has a persistence of .95.
+    r"\s*(?:(?:[@_ ]|(?<!rbp)\.|[_ ]at[_ ])?\s*(?P<cutoff>[0-9]*\.?[0-9]+))?"
+    r"(?P<prime_at_end>[′'’]|_prime)?",
+    re.IGNORECASE,
+)
+_TOO_LARGE: Final = 1 << 31
+_COUNT: Final = re.compile(r"num_?(q|ret|rel|rel_?ret)\b.*", re.IGNORECASE)
 _LAB_KEYS: Final = tuple(RULES[AnswerRules.task].measures)
 
 # Names that the message for an unknown name suggests.
@@ -136,7 +167,8 @@ def named_measures(*names: str) -> list[Measure]:
         if key in lab_measures:
             measures.append(lab_measures[key])
         elif key not in NAMES:
-            measures.append(_parse_measure(name))
+            metric = read_measure(name)
+            measures.append(Measure(_full_name(metric), metric))
 
     return measures
 
@@ -174,18 +206,38 @@ def _key_of_tables(name: str) -> str:
     return name
 
 
-def _parse_measure(name: str) -> Measure:
-    """Return the measure with a name of ir_measures, or a spelling of another program."""
-    known = _name_of_ir_measures(name)
-    try:
-        parsed = ir_measures.parse_measure(known)
-        computed = any(provider.supports(parsed) for provider in _PROVIDERS)
-    except NameError:
+def read_measure(name: str) -> Any:
+    """Return the measure of ir_measures with one of its names.
+
+    Raises InputError for an unknown name, and for parameters that are not understood or not
+    computed.
+    """
+    if _COUNT.fullmatch(name.strip()):
+        raise InputError(
+            f"measure {name}: a number of topics or documents, not a score of a run; `eval --json` "
+            "has topics, rows and rows_judged"
+        )
+
+    form = _FORM.fullmatch(name.strip())
+    known = _known_name(form)
+    if form is None or known is None:
         near = ", ".join(_similar_names(name))
         raise InputError(
             f"measure {name}: unknown measure (they are listed at ir-measur.es); do you mean "
             f"{near}?"
-        ) from None
+        )
+
+    metric = ir_measures.measures.registry[known]
+    try:
+        params = _read_params(form["params"] or "")
+        if form["prime"] or form["prime_at_end"]:
+            params["judged_only"] = True
+        if form["cutoff"]:
+            params[metric.AT_PARAM] = ast.literal_eval(form["cutoff"])
+
+        metric = metric(**params)
+        metric.validate_params()
+        _check_range(metric)
     except (ValueError, TypeError, AssertionError, SyntaxError) as error:
         reason = str(error).partition("=<object")[0]
         raise InputError(
@@ -193,25 +245,57 @@ def _parse_measure(name: str) -> Measure:
             "such as P(rel=2)@10, nDCG(judged_only=True) or IPrec@0.1"
         ) from None
 
-    if not computed and parsed.NAME not in _BY_GRADES:
+    computed = any(provider.supports(metric) for provider in _PROVIDERS)
+    if not computed and metric.NAME not in _BY_GRADES:
         raise InputError(
-            f"measure {name}: {parsed.NAME} with these parameters is not computed here; expected "
+            f"measure {name}: {metric.NAME} with these parameters is not computed here; expected "
             "a measure of trec_eval, RR@k, ERR@k or RBP"
         )
+    return metric
 
-    return Measure(str(parsed), str(parsed))
+
+def _known_name(form: re.Match[str] | None) -> str | None:
+    """Return the name in ir_measures of the measure that a name means; None if there is none."""
+    if form is None:
+        return None
+
+    folded = re.sub("[ _-]", "", form["name"].casefold())
+    if folded in _OF_SETS and not form["cutoff"]:
+        return _OF_SETS[folded]
+    return _OF_NAME.get(folded)
 
 
-def _name_of_ir_measures(name: str) -> str:
-    """Return the name in ir_measures of a spelling of another program; else the name itself."""
-    folded = name.strip().casefold()
-    folded = re.sub("[@.]", "_", folded)
-    for pattern, template in _SPELLINGS.items():
-        match = re.fullmatch(pattern, folded)
-        if match:
-            # A recall level of 0.1 has become 0_1.
-            return match.expand(template).replace("_", ".")
-    return name
+def _read_params(text: str) -> dict[str, Any]:
+    """Return the parameters in the parentheses of a name."""
+    call = ast.parse(f"f({text})", mode="eval").body
+    if not isinstance(call, ast.Call) or call.args:
+        raise ValueError("parameters are written name=value")
+    return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+
+
+def _check_range(metric: Any) -> None:
+    """Raise ValueError for a cut-off or a grade at which trec_eval ends the process."""
+    for name in ("cutoff", "rel"):
+        value = metric.params.get(name, 1)
+        if not 1 <= value < _TOO_LARGE:
+            raise ValueError(f"invalid param {name}={value}")
+
+
+def _full_name(metric: Any) -> str:
+    """Return the name in ir_measures of a measure; a `rel` is shown also where it is 1."""
+    params = []
+    for name, info in metric.SUPPORTED_PARAMS.items():
+        value = metric.params.get(name, info.default)
+        is_given = name in metric.params and name != metric.AT_PARAM
+        if is_given and (name == "rel" or value != info.default):
+            params.append(f"{name}={value}")
+
+    full = str(metric.NAME)
+    if params:
+        full += f"({','.join(params)})"
+    if metric.AT_PARAM in metric.params:
+        full += f"@{metric.params[metric.AT_PARAM]}"
+    return full
 
 
 def _similar_names(name: str) -> list[str]:
@@ -238,7 +322,7 @@ def _err(grades: Sequence[int], _: Any) -> float:
 def _rbp(grades: Sequence[int], measure: Any) -> float:
     """Rank-biased precision (Moffat and Zobel 2008) of binary relevance."""
     p = measure["p"]
-    relevant = measure.params.get("rel", 1)
+    relevant = measure["rel"]
     gains = []
     for index, grade in enumerate(grades):
         if grade >= relevant:
@@ -257,16 +341,14 @@ def measure(
     rankings: Mapping[str, Ranking],
     qrels: Qrels,
     measures: Sequence[Measure],
-    relevant: int = RELEVANT,
+    relevant: int,
 ) -> TopicValues:
     """Return the value of every measure for every topic of the qrels, in their order.
 
     `relevant` is the relevance level: the lowest grade that counts as relevant. A topic that the
     rankings lack is measured as an empty ranking; an undefined value is 0, as trec_eval prints it.
     """
-    metrics = {}
-    for key, name, _ in measures:
-        metrics[key] = ir_measures.parse_measure(name.replace("{n}", str(relevant)))
+    metrics = {each.key: each.at(relevant) for each in measures}
 
     orders = {}
     for topic in qrels:

@@ -72,8 +72,8 @@ _GRADE: Final = re.compile(r"(-?[0-9])(?:\.0*)?")
 _COLUMNS: Final = ("topic", "0", "document", "grade")
 _BEIR: Final = ["query-id", "corpus-id", "score"]
 
-# TREC's second column, which has no meaning.
-_ITERATION: Final = re.compile("Q?[0-9]")
+# What TREC's second column usually holds, which has no meaning, or a grade.
+_USUAL: Final = re.compile(rf"Q0|{_GRADE.pattern}", re.IGNORECASE)
 
 
 def read_qrels(path: Path) -> Qrels:
@@ -155,10 +155,11 @@ def _columns(path: Path) -> Iterator[tuple[int, str, str, str]]:
             )
 
         topic, *iteration, doc, text = columns
-        if iteration and not _ITERATION.fullmatch(iteration[0]):
+        # trec_eval reads over the iteration, whatever it is; NTCIR-12 has "xxx" there.
+        if iteration and _USUAL.fullmatch(doc) and not _USUAL.fullmatch(iteration[0]):
             raise InputError(
-                f"{where}: column 2 is {shown(iteration[0])}; expected 0: the columns of qrels are "
-                f"{', '.join(_COLUMNS)}"
+                f"{where}: column 2 is {shown(iteration[0])}, column 3 {shown(doc)}; expected 0 "
+                f"and a document: the columns of qrels are {', '.join(_COLUMNS)}"
             )
 
         yield row, topic, doc, text

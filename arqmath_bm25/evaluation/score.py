@@ -388,7 +388,7 @@ def score_premises(
         rankings[statement] = {premise: -float(rank) for rank, premise in ranked}
         judged[statement] = dict.fromkeys(premises, 1)
 
-    measured = measure(rankings, judged, measures_of(_PREMISES))
+    measured = measure(rankings, judged, measures_of(_PREMISES), _PREMISES.relevant)
     values: TopicValues = {}
     for statement, premise_values in measured.items():
         # The shared task's script divides by the premises found, not by all relevant ones.

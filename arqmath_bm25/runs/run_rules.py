@@ -137,7 +137,7 @@ class RunRules(ABC):
     # The relevance level: the lowest grade that counts as relevant.
     relevant: ClassVar[int] = labs.RELEVANT
 
-    # Keys of measures, and their names in ir_measures, in which {n} is the relevance level.
+    # Keys of measures, and their names in ir_measures; binary ones are at the relevance level.
     measures: ClassVar[Mapping[str, str]] = {}
 
     # Keys of the measures in tables; the first one compares runs.

@@ -115,13 +115,13 @@ class LabRules(RunRules):
 # ARQMath-2 the primed one.
 _LAB_MEASURES: Final = {
     "ndcg_prime": "nDCG(judged_only=True)",
-    "map_prime": "AP(rel={n},judged_only=True)",
-    "p10_prime": "P(rel={n},judged_only=True)@10",
-    "p5_prime": "P(rel={n},judged_only=True)@5",
-    "bpref": "Bpref(rel={n})",
+    "map_prime": "AP(judged_only=True)",
+    "p10_prime": "P(judged_only=True)@10",
+    "p5_prime": "P(judged_only=True)@5",
+    "bpref": "Bpref",
     "ndcg": "nDCG",
-    "map": "AP(rel={n})",
-    "p10": "P(rel={n})@10",
+    "map": "AP",
+    "p10": "P@10",
     "judged_at_10": "Judged@10",
 }
 _LAB_TABLE_MEASURES: Final = (
@@ -414,11 +414,11 @@ class DocumentRules(RunRules):
     relevant = 1
     measures: ClassVar = {
         "nDCG@10": "nDCG@10",
-        "AP": "AP(rel={n})",
-        "P@10": "P(rel={n})@10",
-        "RR": "RR(rel={n})",
-        "R@100": "R(rel={n})@100",
-        "R@1000": "R(rel={n})@1000",
+        "AP": "AP",
+        "P@10": "P@10",
+        "RR": "RR",
+        "R@100": "R@100",
+        "R@1000": "R@1000",
         "judged_at_10": "Judged@10",
     }
     table_measures = tuple(measures)

@@ -19,7 +19,7 @@ from arqmath_bm25.core.labs import MAX_DEPTH, RELEVANT, YEARS
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.engines.flat import FlatSearcher, best_rows
 from arqmath_bm25.evaluation.evaluator import Evaluator
-from arqmath_bm25.evaluation.measures import Measure, measure
+from arqmath_bm25.evaluation.measures import measure, named_measures
 from arqmath_bm25.tasks.answers.reranker import Reranker
 from arqmath_bm25.tasks.formulas.formula_retrieval import FormulaRanker
 from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
@@ -176,7 +176,7 @@ class RankedFields(Trials):
             hits = [Hit(ids[at].decode(), float(scores[at])) for at in order if scores[at] > 0]
             ranked = self.again(topic, hits, settings)[:DEPTH] if hits else []
             rankings[topic.topic_id] = {hit.visual_id or hit.doc_id: hit.score for hit in ranked}
-        measured = measure(rankings, self.judged.qrels, [Measure("ndcg", "nDCG")])
+        measured = measure(rankings, self.judged.qrels, named_measures("ndcg"), RELEVANT)
         return {topic: values["ndcg"] for topic, values in measured.items()}
 
     @abstractmethod

@@ -40,19 +40,19 @@ OURS = {
 OTHERS = [
     "nDCG(judged_only=True)@10", "AP", "AP@3", "P@5", "R(rel=2)@3", "RR(rel=2)", "Rprec(rel=2)",
     "infAP(rel=2)", "IPrec(rel=2)@0.1", "Success(rel=3)@5", "SetP", "SetR(rel=2)", "SetAP(rel=1)",
-    "nDCG(gains={1:3})@2", "SetF(beta=2.0)", "NumRel",
+    "nDCG(gains={1:3})@2", "SetF(beta=2.0)",
     "Judged@2", "MAP(rel=2)", "NDCG@5", "MRR(judged_only=True, rel=2)",
 ]  # fmt: skip
 
 
-def values_of(name: str, run=RUN, qrels=QRELS) -> dict[str, float]:
+def values_of(name: str, run=RUN, qrels=QRELS, relevant: int = 1) -> dict[str, float]:
     (one,) = named_measures(name)
-    return {t: v[one.key] for t, v in measure(run, qrels, [one]).items()}
+    return {t: v[one.key] for t, v in measure(run, qrels, [one], relevant).items()}
 
 
 def test_every_measure_of_the_labs_has_a_name_there() -> None:
     assert set(OURS) == {one.key for one in MEASURES}
-    ours = measure(RUN, QRELS, MEASURES)
+    ours = measure(RUN, QRELS, MEASURES, 2)
     for key, name in OURS.items():
         assert values_of(name) == {topic: values[key] for topic, values in ours.items()}, name
 
@@ -85,7 +85,7 @@ def test_two_thousand_random_runs_score_as_by_ir_measures() -> None:
         }
         for grade in (lambda: chance.choice((0, 0, 1, 2, 3)), lambda: chance.randint(0, 20) / 4)
     )
-    ours = measure(run, qrels, MEASURES)
+    ours = measure(run, qrels, MEASURES, 2)
     for key, name in OURS.items():
         if key != "judged_at_10":  # its order of equal scores is another there
             there = ir_measures.iter_calc([ir_measures.parse_measure(name)], qrels, run)
@@ -116,7 +116,15 @@ def test_official_runs_have_the_scores_of_ir_measures(shared: Path, lite: Path, 
         ("P@0.5", "(invalid param cutoff=0.5)"),
         ("IPrec", "(invalid param recall)"),
         ("nDGC@10", "do you mean nDCG"),
-        ("AP(rel=2", "'(' was never closed"),
+        ("AP(rel=2", "do you mean"),
+        ("AP(2)", "parameters are written name=value"),
+        # trec_eval ends the process.
+        ("P@0", "(invalid param cutoff=0)"),
+        ("nDCG@99999999999", "(invalid param cutoff=99999999999)"),
+        ("AP(rel=99999999999)", "(invalid param rel=99999999999)"),
+        ("rbp.95", "(invalid param cutoff=0.95)"),
+        # Counts are not averages over topics: trec_eval has their sums.
+        ("NumRet", "not a score"), ("num_rel_ret", "not a score"), ("NumRel(rel=2)", "not a score"),
     ],
 )  # fmt: skip
 def test_what_is_not_understood_is_refused(name: str, message: str) -> None:
@@ -164,3 +172,47 @@ def test_scoring_loads_nothing_that_takes_long() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert loaded.stdout.strip() == "[]"
+
+
+# Spellings of trec_eval, ranx, MTEB, papers and people, and what ir_measures calls them.
+SPELLINGS = {
+    "map": "AP", "MAP": "AP", "AP": "AP", "mAP": "AP", "average precision": "AP",
+    "map_cut_100": "AP@100", "map_cut.100": "AP@100", "MAP@3": "AP@3", "map_at_3": "AP@3",
+    "P_10": "P@10", "P.10": "P@10", "P@10": "P@10", "p10": "P@10", "p_at_10": "P@10",
+    "precision@10": "P@10", "Prec@2": "P@2", "P′@3": "P(judged_only=True)@3",
+    "recall_100": "R@100", "recall.3": "R@3", "R@100": "R@100", "Recall@2": "R@2",
+    "recip_rank": "RR", "RR": "RR", "MRR": "RR", "mrr@10": "RR@10", "recip_rank_cut_2": "RR@2",
+    "Rprec": "Rprec", "R-Prec": "Rprec", "r_precision": "Rprec", "bpref": "Bpref", "BPref": "Bpref",
+    "success_5": "Success@5", "Success@1": "Success@1", "hit@10": "Success@10",
+    "hit_rate@2": "Success@2", "infAP": "infAP", "set_P": "SetP", "precision": "SetP",
+    "set_recall": "SetR", "recall": "SetR", "set_F": "SetF", "f1": "SetF", "set_map": "SetAP",
+    "set_relative_P": "SetP(relative=True)", "iprec_at_recall_0.10": "IPrec@0.1",
+    "SetF(beta=2.0)": "SetF(beta=2.0)", "map_prime": "AP(judged_only=True)",
+    "p5_prime": "P(judged_only=True)@5", "ndcg_cut_10": "nDCG@10", "NDCG@10": "nDCG@10",
+    "ndcg_prime": "nDCG(judged_only=True)", "nDCG'@3": "nDCG(judged_only=True)@3",
+    "judged_10": "Judged@10",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("relevant", [1, 2, 3])
+@pytest.mark.parametrize(("name", "theirs"), SPELLINGS.items())
+def test_a_binary_measure_takes_the_grade_of_its_table(
+    name: str, theirs: str, relevant: int
+) -> None:
+    there = ir_measures.parse_measure(theirs)
+    if "rel" in there.SUPPORTED_PARAMS:
+        there = there(rel=relevant)
+    found = {one.query_id: one.value for one in ir_measures.iter_calc([there], QRELS, RUN)}
+    for topic in RUN:
+        assert values_of(name, relevant=relevant)[topic] == pytest.approx(found[topic]), topic
+
+
+@pytest.mark.parametrize("name", ["P(rel=1)@10", "AP(rel=3)", "map(rel=3)", "RBP(rel=1)"])
+def test_a_grade_of_its_own_counts_in_every_table_and_is_shown(name: str) -> None:
+    values = [values_of(name, relevant=level) for level in (1, 2, 3)]
+    assert values[0] == values[1] == values[2]
+    assert "(rel=" in key_of(name)
+
+
+def test_rank_biased_precision_takes_the_grade_of_its_table() -> None:
+    assert values_of("RBP", relevant=2) == values_of("RBP(rel=2)") != values_of("RBP")

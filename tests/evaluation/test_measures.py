@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.measures import (
-    Measure,
     average,
     measure,
     measures_of,
@@ -209,7 +208,7 @@ def test_scores_are_compared_as_32_bit_floats() -> None:
 
 def test_vectors_of_the_protocol() -> None:
     assert best(PRIME_RUN["A.1"], 10) == ["9", "13", "10", "11", "12"]
-    values = measure(RUN, QRELS, MEASURES)
+    values = measure(RUN, QRELS, MEASURES, 2)
     assert values["A.1"]["ndcg_prime"] == pytest.approx(0.624307, abs=5e-7)
     assert values["A.1"]["map_prime"] == pytest.approx(1 / 3)
     assert values["A.1"]["p10_prime"] == pytest.approx(0.2)
@@ -220,24 +219,23 @@ def test_vectors_of_the_protocol() -> None:
 
 
 def test_a_run_without_unjudged_documents_is_its_own_prime_run() -> None:
-    values = measure(PRIME_RUN, QRELS, MEASURES)["A.1"]
+    values = measure(PRIME_RUN, QRELS, MEASURES, 2)["A.1"]
     assert values["ndcg"] == values["ndcg_prime"]
     assert values["judged_at_10"] == 1.0
 
 
 def test_bpref_is_the_same_with_and_without_unjudged_documents() -> None:
-    bpref = [Measure("bpref", "Bpref(rel=2)")]
-    assert measure(RUN, QRELS, bpref) == measure(PRIME_RUN, QRELS, bpref)
+    bpref = named_measures("Bpref(rel=2)")
+    assert measure(RUN, QRELS, bpref, 1) == measure(PRIME_RUN, QRELS, bpref, 1)
 
 
 def test_topics_without_any_document_have_the_values_of_an_empty_ranking() -> None:
     # An empty ranking handed to pytrec_eval 0.5.11 ends the process, once there are enough of them.
     qrels = {f"A.{topic}": {str(doc): doc % 4 for doc in range(500)} for topic in range(100)}
-    measures = (*MEASURES, *named_measures("AP@10", "NumRel"))
+    measures = (*MEASURES, *named_measures("AP@10"))
     for rankings in ({}, {"A.1": {"unjudged": 1.0}}):
-        for values in measure(rankings, qrels, measures).values():
+        for values in measure(rankings, qrels, measures, 2).values():
             assert values["AP@10"] == 0.0
-            assert values["NumRel"] == 375
             assert all(values[one.key] == 0.0 for one in MEASURES)
 
 

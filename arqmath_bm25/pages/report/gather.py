@@ -21,7 +21,7 @@ from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, HIGHEST, RunTask, known_year
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.evaluation.evaluator import Evaluator
-from arqmath_bm25.evaluation.measures import NAMES, Measure, measures_of
+from arqmath_bm25.evaluation.measures import NAMES, Measure, measures_of, read_measure
 from arqmath_bm25.evaluation.qrels import Judgments, Qrels
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.pages.post_html import latex_of, post_reader
@@ -295,15 +295,12 @@ def _chart_measures(rules: RunRules) -> list[Measure]:
         if measure.primed and measure.key in rules.table_measures:
             primed = True
 
-    params = "rel={n}"
-    if primed:
-        params += ",judged_only=True"
-
     measures = []
     for level in RECALL_LEVELS:
-        measures.append(Measure(f"iprec_{level}", f"IPrec({params})@{level}", primed))
+        precision = read_measure(f"IPrec(judged_only={primed})@{level}")
+        measures.append(Measure(f"iprec_{level}", precision))
     for depth in DEPTHS:
-        measures.append(Measure(f"judged_{depth}", f"Judged@{depth}"))
+        measures.append(Measure(f"judged_{depth}", read_measure(f"Judged@{depth}")))
     return measures
 
 
