@@ -27,7 +27,13 @@ from arqmath_bm25.evaluation import qrels as qrels_files
 from arqmath_bm25.evaluation.comparing import compare_runs
 from arqmath_bm25.evaluation.evaluator import ScoredRun, score_run
 from arqmath_bm25.evaluation.measures import Measure, key_of, named_measures, split_names
-from arqmath_bm25.evaluation.qrels import Judgments, Qrels, read_grade, relevance_threshold
+from arqmath_bm25.evaluation.qrels import (
+    Judgments,
+    Qrels,
+    level_notes,
+    read_grade,
+    relevance_threshold,
+)
 from arqmath_bm25.runs import run_writing
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
@@ -270,7 +276,7 @@ def _score(
         Path("qrels"),
         grades,
         ids=qrels.attrs.get("ids"),
-        notes=tuple(qrels.attrs.get("notes", ())),
+        notes=(*qrels.attrs.get("notes", ()), *level_notes(grades, relevant)),
         relevant=relevant,
     )
 

@@ -29,6 +29,7 @@ from arqmath_bm25.evaluation.qrels import (
     Qrels,
     by_visual_id,
     coverage_notes,
+    level_notes,
     read_qrels,
     relevance_threshold,
 )
@@ -330,7 +331,7 @@ class Evaluator:
             else:
                 holds = ids.is_visual
 
-        notes = judgments.notes
+        notes = (*judgments.notes, *level_notes(qrels, relevant))
         if self.collection.on_site and holds is not None:
             notes = (*notes, *coverage_notes(qrels, holds))
         return judgments._replace(notes=notes, relevant=relevant)

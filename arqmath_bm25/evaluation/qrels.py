@@ -72,8 +72,8 @@ _GRADE: Final = re.compile(r"(-?[0-9])(?:\.0*)?")
 _COLUMNS: Final = ("topic", "0", "document", "grade")
 _BEIR: Final = ["query-id", "corpus-id", "score"]
 
-# What TREC's second column usually holds, which has no meaning, or a grade.
-_USUAL: Final = re.compile(rf"Q0|{_GRADE.pattern}", re.IGNORECASE)
+# TREC's second column as it usually is; it has no meaning.
+_ITERATION: Final = re.compile("[Qq]?[0-9]")
 
 
 def read_qrels(path: Path) -> Qrels:
@@ -155,12 +155,14 @@ def _columns(path: Path) -> Iterator[tuple[int, str, str, str]]:
             )
 
         topic, *iteration, doc, text = columns
-        # trec_eval reads over the iteration, whatever it is; NTCIR-12 has "xxx" there.
-        if iteration and _USUAL.fullmatch(doc) and not _USUAL.fullmatch(iteration[0]):
-            raise InputError(
-                f"{where}: column 2 is {shown(iteration[0])}, column 3 {shown(doc)}; expected 0 "
-                f"and a document: the columns of qrels are {', '.join(_COLUMNS)}"
-            )
+        # trec_eval reads over the iteration, whatever it is: NTCIR-12 has "xxx".
+        if iteration and not _ITERATION.fullmatch(iteration[0]):
+            is_exchanged = _ITERATION.fullmatch(doc) or _GRADE.fullmatch(doc)
+            if is_exchanged or topic in ("0", "Q0"):
+                raise InputError(
+                    f"{where}: column 2 is {shown(iteration[0])}; expected 0: the columns of qrels "
+                    f"are {', '.join(_COLUMNS)}"
+                )
 
         yield row, topic, doc, text
 
@@ -195,6 +197,21 @@ class ComparabilityWarning(str):
     """A warning that scores cannot show which run is better."""
 
     __slots__ = ()
+
+
+def level_notes(qrels: Qrels, relevant: int) -> list[str]:
+    """Return a warning if no grade reaches the relevance level."""
+    highest = max((max(grades.values(), default=0) for grades in qrels.values()), default=0)
+    if highest >= relevant:
+        return []
+
+    warning = (
+        f"no judgment has grade {relevant} or more, from which on documents count as relevant, so "
+        "every binary measure is 0"
+    )
+    if highest > 0:
+        warning += "; `--relevant 1` (in Python relevant=1) counts them from grade 1 on"
+    return [warning]
 
 
 def coverage_notes(

@@ -139,7 +139,8 @@ class AnswerRules(LabRules):
     task = "task1"
     columns = ("topic", "post", "rank", "score", "run id")
     row_format = "{topic}\t{hit.doc_id}" + _RANKED
-    trec_mark = re.compile("[Qq]0|[01]")
+    # A number is a formula of Task 2; any other word stands where TREC's Q0 is.
+    trec_mark = re.compile(r"[Qq]0|[01]|\D.*")
     ids: ClassVar = {"post": "doc_id"}
     measures = _LAB_MEASURES
     table_measures = _LAB_TABLE_MEASURES
@@ -476,6 +477,8 @@ def detect_task(path: Path) -> labs.RunTask:
     if letter == "B.":
         return "task2"
     if len(columns) == 6 and columns[1] in ("Q0", "q0", "0"):
+        return "docs"
+    if len(columns) == 6 and not is_number[1] and all(is_number[3:5]):
         return "docs"
 
     if len(columns) not in (5, 6):

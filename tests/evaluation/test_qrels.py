@@ -50,6 +50,9 @@ def test_line_ends_separators_and_number_forms_do_not_matter(
         (b"A.1\t0\t2\t1234\n", "row 1: grade is '1234'; .*; columns 3 and 4 seem to have ch"),
         (b"A.1\t1234\t0\t2\n", "row 1: column 2 is '1234'; expected 0: the columns of qrels"),
         (b"0\tA.1\t1234\t2\n", "row 1: column 2 is 'A.1'; expected 0"),
+        (b"A.1\t1234\tQ0\t2\n", "row 1: column 2 is '1234'; expected 0"),
+        (b"A.1\tdoc\t1.0\t2\n", "row 1: column 2 is 'doc'; expected 0"),
+        (b"A.1\txxx\t1234\thigh\n", "row 1: grade is 'high'"),
         (b"topic\t0\tdoc\tgrade\n", "row 1: grade is 'grade'"),
         (b"A.1\t0\t11\tnan\n", "row 1: grade is 'nan'"),
         (b"A.1\t0\t11\tinf\n", "row 1: grade is 'inf'"),
@@ -63,6 +66,13 @@ def test_a_file_that_is_no_qrels_is_refused_with_its_row(
 ) -> None:
     with pytest.raises(InputError, match=message):
         read_qrels(qrels_file(tmp_path, content))
+
+
+@pytest.mark.parametrize("iteration", ["xxx", "12", "-", "N/A", "q0", "ITER", "1.5"])
+def test_any_word_is_an_iteration_as_for_trec_eval(tmp_path: Path, iteration: str) -> None:
+    """NTCIR-12 has "xxx" in the second column of its judgments, and grades as 1.0."""
+    rows = f"M-1 {iteration} Page:1 0.0\nM-1 {iteration} Page:197 4.0\n"
+    assert read_qrels(qrels_file(tmp_path, rows.encode())) == {"M-1": {"Page:1": 0, "Page:197": 4}}
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
