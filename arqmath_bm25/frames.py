@@ -414,7 +414,7 @@ def write_run(
         }
 
     hits = run_writing.hits_of(parsed)
-    run_writing.write_run(path, hits, name, parsed.task, form, manifest, by_user=True)
+    run_writing.write_run(path, hits, name, parsed.task, form, manifest, by_user=True, as_read=True)
 
 
 def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: RunTask) -> pd.DataFrame:

@@ -445,10 +445,10 @@ def _comparison_table(compared: RunComparisons, form: TableForm) -> ScoreTable:
     mean = fmean(topics.values())
     names = _short_names(list(compared.values), form)
     baseline = names[0]
-    caption = (
-        f"{name} of {len(topics)} topics (relevant: grade {compared.relevant} or more), "
-        f"compared with {baseline} ({mean:.4f})"
-    )
+    caption = f"{name} of {len(topics)} topics"
+    if "rel=" not in name:
+        caption += f" (relevant: grade {compared.relevant} or more)"
+    caption += f", compared with {baseline} ({mean:.4f})"
     if form in PASTED:
         marked = any(run.randomization_holm < SIGNIFICANT for run in compared.comparisons)
         caption += _explain_signs([name], baseline, marked)

@@ -65,7 +65,7 @@ def convert(
 
     keep_runs(output, [run])
     tag = read.tag or official_stem(output)
-    rows = write_run(output, hits_of(read), tag, read.task, form, by_user=True)
+    rows = write_run(output, hits_of(read), tag, read.task, form, by_user=True, as_read=True)
     repeated = len(read) - rows
     note = ""
     if repeated:
@@ -84,7 +84,8 @@ def _write_for_tira(run: Path, directory: Path) -> None:
 
     tag = read.tag or official_stem(run)
     with together() as outputs:
-        rows = write_rows(outputs.open(run_file), hits_of(read), tag, read.task, "trec")
+        file = outputs.open(run_file)
+        rows = write_rows(file, hits_of(read), tag, read.task, "trec", as_read=True)
         described = outputs.open(metadata_file)
         yaml.safe_dump(metadata, described, sort_keys=False, allow_unicode=True)
     out.print(f"{directory}: {counted(len(read.topics), 'topics')}, {counted(rows, 'rows')}")

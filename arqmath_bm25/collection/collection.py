@@ -10,7 +10,7 @@ from typing import Final
 
 from arqmath_bm25.collection.dump import parsed_rows
 from arqmath_bm25.collection.file_collection import is_file_collection, written_corpus
-from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.collection.layout import QUICKLY_READ, Layout
 from arqmath_bm25.collection.ntcir import is_ntcir, written_formulas
 from arqmath_bm25.collection.own_documents import IRDS, corpus_in, write_ir_dataset
 from arqmath_bm25.collection.posts import ANSWER, POST_TABLE, QUESTION, Post, PostTable
@@ -180,9 +180,11 @@ class Collection:
 
     @property
     def posts_if_known(self) -> PostTable | None:
-        """The posts, if an index has their table."""
+        """The posts, if an index has their table or their file is read quickly."""
+        if not self.layout.has_posts():
+            return None
         have_table = "_posts" in vars(self) or any(self.directory.glob(f"*/*/{POST_TABLE}"))
-        if have_table and self.layout.has_posts():
+        if have_table or self.site.posts.stat().st_size <= QUICKLY_READ:
             return self.posts
         return None
 

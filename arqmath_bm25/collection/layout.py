@@ -16,6 +16,10 @@ from arqmath_bm25.core.labs import YEARS, LabTask, Year
 
 Dump = Literal["Posts", "PostLinks", "Comments", "Votes", "Users", "Tags"]
 Representation = Literal["latex", "slt", "opt"]
+
+# Bytes of a file that is read within two seconds.
+QUICKLY_READ: Final = 100_000_000
+
 # Where a kind of dump lies, newest first; raw archive dumps lie in DATA itself.
 _DUMPS: Final = ("Collection/{}.V1.3.xml", "Collection/{}.V1.2.xml", "{}.xml", "Collection/{}.xml")
 # The names by which a distribution of the labs, a dump, the files of NLPS or a corpus are known.

@@ -7,11 +7,14 @@ the file of the organisers of Task 3 that gives each answer of each run its id i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from arqmath_bm25.collection.own_documents import QRELS, corpus_in, judgments_beside
 from arqmath_bm25.core.errors import InputError
@@ -42,7 +45,7 @@ from arqmath_bm25.evaluation.score import (
     score_answers,
     score_premises,
 )
-from arqmath_bm25.runs.formula_ids import FormulaIds
+from arqmath_bm25.runs.formula_ids import FormulaIds, id_numbers
 from arqmath_bm25.runs.run import NO_ROWS, Rankings, Run
 from arqmath_bm25.runs.run_rules import prefix_errors
 from arqmath_bm25.runs.task_rules import (
@@ -327,9 +330,9 @@ class Evaluator:
         if ids is not None:
             judgments = by_visual_id(qrels, ids, file, self.ids)
             if judgments.ids == "formula":
-                holds = ids.has
+                holds = partial(_hold_numbers, ids.has)
             else:
-                holds = ids.is_visual
+                holds = partial(_hold_numbers, ids.is_visual)
 
         notes = (*judgments.notes, *level_notes(qrels, relevant))
         if self.collection.on_site and holds is not None:
@@ -349,6 +352,13 @@ class Evaluator:
         if not kept:
             raise InputError(f"{file}: no topic has a grade of {self.least_grade} or more")
         return kept
+
+
+def _hold_numbers(
+    holds: Callable[[NDArray[np.int32]], NDArray[np.bool_]], names: Sequence[str]
+) -> NDArray[np.bool_]:
+    """Return which ids a collection has whose ids are numbers."""
+    return holds(id_numbers(names))
 
 
 def _name(path: Path) -> str:

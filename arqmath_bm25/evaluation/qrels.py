@@ -215,13 +215,13 @@ def level_notes(qrels: Qrels, relevant: int) -> list[str]:
 
 
 def coverage_notes(
-    qrels: Qrels, holds: Callable[[NDArray[np.int32]], NDArray[np.bool_]]
+    qrels: Qrels, holds: Callable[[Sequence[str]], NDArray[np.bool_]]
 ) -> list[ComparabilityWarning]:
     """Return a warning if a collection lacks most of the judged documents.
 
-    `holds` returns for an array of ids whether the collection has each of them.
+    `holds` returns for each id whether the collection has it.
     """
-    judged = id_numbers(chain.from_iterable(qrels.values()))
+    judged = list(chain.from_iterable(qrels.values()))
     held = int(holds(judged).sum())
     if held >= _ENOUGH * len(judged):
         return []

@@ -280,7 +280,7 @@ class RunRules(ABC):
                 year = labs.year_of(topics)
             return collection.layout.qrels(self.lab_task, year)
 
-    def holds(self, collection: Collection) -> Callable[[NDArray[np.int32]], Mask] | None:
+    def holds(self, collection: Collection) -> Callable[[Sequence[str]], Mask] | None:
         """Return a function that says which judged ids a collection has; None if unknown."""
         del collection
         return None

@@ -48,20 +48,29 @@ _VENUES: Final = {"nlps": "TextGraphs-16", DocumentRules.task: ""}
 _LOWEST: Final = np.float32(-math.inf)
 
 
-def separated(scores: Sequence[float]) -> list[float]:
+def separated(scores: Sequence[float], as_read: bool = False) -> list[float]:
     """Lower tied scores by the smallest step, so that every tool sees one order.
 
     `scores` are in rank order. trec_eval keeps them as 32-bit floats; the results are such
-    floats, each below the one before it.
+    floats, each below the one before it. With `as_read`, scores without a tie keep the digits that
+    they had in a file.
     """
+    if as_read:
+        scores = [float(f"{score:.9g}") for score in scores]
+
     result = []
     above = math.inf
     with np.errstate(over="ignore"):
-        for score in np.asarray(scores, np.float32).tolist():
-            if score >= above:
-                score = float(np.nextafter(np.float32(above), _LOWEST))
-            above = score
-            result.append(score)
+        rounded = np.asarray(scores, np.float32).tolist()
+        for score, as_float in zip(scores, rounded, strict=True):
+            is_tied = as_float >= above
+            if is_tied:
+                as_float = float(np.nextafter(np.float32(above), _LOWEST))
+            above = as_float
+            if as_read and not is_tied:
+                result.append(score)
+            else:
+                result.append(as_float)
 
     return result
 
@@ -82,17 +91,19 @@ def write_run(
     manifest: Mapping[str, Any] | None = None,
     *,
     by_user: bool = False,
+    as_read: bool = False,
 ) -> int:
     """Write a run and return its number of rows; `path` appears only when it is complete.
 
     `rankings` holds the hits of each topic in rank order. `manifest` is written next to the run,
-    with its tag and form; `by_user` says who named `path` (`complete`).
+    with its tag and form; `by_user` says who named `path` (`complete`), `as_read` whether the
+    scores were read from a file (`separated`).
     """
     if manifest is not None:
         manifest = {**manifest, "tag": tag, "form": form}
 
     with complete(path, manifest=manifest, by_user=by_user) as file:
-        return write_rows(file, rankings, tag, task, form)
+        return write_rows(file, rankings, tag, task, form, as_read)
 
 
 def write_rows(
@@ -101,6 +112,7 @@ def write_rows(
     tag: str,
     task: RunTask,
     form: RunForm,
+    as_read: bool = False,
 ) -> int:
     """Write the rows of a run as `write_run` does, and return their number."""
     rules = RULES[task]
@@ -110,7 +122,7 @@ def write_rows(
 
     count = 0
     for topic, hits in rankings:
-        scores = separated([hit.score for hit in hits])
+        scores = separated([hit.score for hit in hits], as_read)
         ranked = zip(hits, scores, strict=True)
         for rank, (hit, score) in enumerate(ranked, 1):
             file.write(line(topic, hit, rank, score, tag))

@@ -24,17 +24,18 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from arqmath_bm25.analysis.answer_text import unpaired_dollars
+from arqmath_bm25.collection.layout import QUICKLY_READ
+from arqmath_bm25.collection.own_documents import corpus_in, read_documents
 from arqmath_bm25.core import labs
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.writing import read_manifest
 from arqmath_bm25.runs.eligible import eligible_answers, eligible_formulas
+from arqmath_bm25.runs.formula_ids import id_numbers
 from arqmath_bm25.runs.rows import RUN, Findings, RunRow, read_columns
 from arqmath_bm25.runs.run_rules import RunRules, first_rows, number
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.runs.eligible import Eligible
     from arqmath_bm25.runs.formula_ids import FormulaIds
@@ -152,14 +153,14 @@ class AnswerRules(LabRules):
         del open_ids
         return eligible_answers(collection.posts)
 
-    def holds(self, collection: Collection) -> Callable[[NDArray[np.int32]], Mask] | None:
+    def holds(self, collection: Collection) -> Callable[[Sequence[str]], Mask] | None:
         """Return a function that finds out which posts a collection has; None if unknown."""
         posts = collection.posts_if_known
         if posts is None:
             return None
 
-        def has_posts(ids: NDArray[np.int32]) -> Mask:
-            rows = posts.find(ids.astype(np.int64))
+        def has_posts(ids: Sequence[str]) -> Mask:
+            rows = posts.find(id_numbers(ids).astype(np.int64))
             return rows >= 0
 
         return has_posts
@@ -423,6 +424,19 @@ class DocumentRules(RunRules):
         "judged_at_10": "Judged@10",
     }
     table_measures = tuple(measures)
+
+    def holds(self, collection: Collection) -> Callable[[Sequence[str]], Mask] | None:
+        """Return a function that finds out which documents a collection has; None if unknown."""
+        corpus = corpus_in(collection.layout.data)
+        if corpus is None or corpus.stat().st_size > QUICKLY_READ:
+            return None
+
+        known = {document.doc_id for document, _ in read_documents(corpus)}
+
+        def has_documents(ids: Sequence[str]) -> Mask:
+            return np.fromiter(map(known.__contains__, ids), np.bool_, len(ids))
+
+        return has_documents
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
         """Return the row of TREC's columns, or of Task 1's."""
