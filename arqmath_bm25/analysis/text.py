@@ -9,6 +9,7 @@ PyStemmer). One analyzer serves all threads.
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import pairwise
 from threading import Lock
 from typing import Final, Literal, TypeVar
@@ -37,7 +38,6 @@ def _vowel_signs() -> str:
     return "".join(signs)
 
 
-_SIGNS: Final = _vowel_signs()
 # Han ideographs and kana are written without blanks between words.
 _IDEOGRAPHS: Final = (
     "\u3005\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -48,11 +48,6 @@ _IDEOGRAPHS: Final = (
 _UNDIVIDED: Final = re.compile("[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff]{2}")
 _LETTER: Final = rf"[^\W\d_{_IDEOGRAPHS}]"
 _WORD = re.compile(r"[^\W\d_]+|\d+")
-_WORD_OF_OTHER_SCRIPTS = re.compile(
-    rf"[{_IDEOGRAPHS}]+|{_LETTER}(?>(?:{_LETTER}+|[{_SIGNS}]+)*)|\d+"
-)
-_OTHER_SCRIPTS: Final = re.compile(f"[{_SIGNS}{_IDEOGRAPHS}]")
-_IS_IDEOGRAPHIC: Final = re.compile(f"[{_IDEOGRAPHS}]")
 _ASCII_WORD = re.compile("[a-z]+|[0-9]+")  # For folded ASCII it is twice as fast as _WORD.
 _OTHERS = {chr(code): " " for code in range(128) if not chr(code).isalnum()}
 _ALPHANUMERIC = str.maketrans(_OTHERS)
@@ -85,6 +80,22 @@ def _fewer_marks(run: re.Match[str]) -> str:
     return "".join(kept)
 
 
+# To compile expressions with so many characters takes longer than to read most queries.
+@cache
+def _other_scripts() -> re.Pattern[str]:
+    return re.compile(f"[{_vowel_signs()}{_IDEOGRAPHS}]")
+
+
+@cache
+def _word_of_other_scripts() -> re.Pattern[str]:
+    return re.compile(rf"[{_IDEOGRAPHS}]+|{_LETTER}(?>(?:{_LETTER}+|[{_vowel_signs()}]+)*)|\d+")
+
+
+@cache
+def _ideograph() -> re.Pattern[str]:
+    return re.compile(f"[{_IDEOGRAPHS}]")
+
+
 def _words(prose: str) -> list[str]:
     """Return the words of folded prose in order."""
     if prose.isascii():
@@ -94,15 +105,15 @@ def _words(prose: str) -> list[str]:
             return letters.split()
         return _ASCII_WORD.findall(prose)
 
-    if _OTHER_SCRIPTS.search(prose) is None:
+    if _other_scripts().search(prose) is None:
         return _WORD.findall(prose)
-    return list(_with_bigrams(_WORD_OF_OTHER_SCRIPTS.findall(prose)))
+    return list(_with_bigrams(_word_of_other_scripts().findall(prose)))
 
 
 def _with_bigrams(words: Iterable[str]) -> Iterator[str]:
     """Yield words, but pairs of neighbours for a run of ideographs, as Lucene's CJK analyzer."""
     for word in words:
-        if len(word) == 1 or not _IS_IDEOGRAPHIC.match(word):
+        if len(word) == 1 or not _ideograph().match(word):
             yield word
             continue
         for first, second in pairwise(word):

@@ -3,10 +3,12 @@
 Exit status: 0 done; 1 faulty input, with one message that says where; 2 wrong usage.
 """
 
+import gc
 import io
 import re
 import sys
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -194,9 +196,19 @@ class _Commands(_PlainHelp, TyperGroup):
         return name, command, rest
 
 
+@cache
+def _module(name: str) -> ModuleType:
+    """Import a module of commands, and never look for garbage in what it imports."""
+    gc.disable()
+    module = import_module(f"arqmath_bm25.cli.{name}")
+    gc.freeze()
+    gc.enable()
+    return module
+
+
 def load(name: str) -> Any:
     """Import a command and return its click object."""
-    module = import_module(f"arqmath_bm25.cli.{COMMANDS[name].module}")
+    module = _module(COMMANDS[name].module)
     command = getattr(module, FUNCTIONS.get(name, name))
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     alone.command(name, cls=_Command, context_settings=_SETTINGS)(command)

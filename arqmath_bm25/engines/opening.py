@@ -11,7 +11,6 @@ from arqmath_bm25.engines.engine import (
     Searcher,
     flat_directory,
 )
-from arqmath_bm25.engines.lucene.search import LuceneSearcher
 
 
 def open_searcher(
@@ -44,10 +43,12 @@ def open_searcher(
             engine,
         )
 
+    # An engine is imported when it searches, as each loads much that others do not need.
     if engine == "lucene":
+        from arqmath_bm25.engines.lucene.search import LuceneSearcher
+
         return LuceneSearcher(index, k1, b, by_field)
 
-    # FlatSearcher loads SciPy, which a build does not need.
     from arqmath_bm25.engines.flat import FlatSearcher
 
     return FlatSearcher(index, k1, b, by_field)

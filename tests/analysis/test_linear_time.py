@@ -57,7 +57,7 @@ def expressions(name: str, held: object, seen: set[int]) -> Iterator[tuple[str, 
 
 
 def all_expressions() -> dict[str, re.Pattern[Any]]:
-    """Return those that stand in a module, and those that a function gives to `re` as text."""
+    """Return those that stand in a module, and those that a function keeps or gives to `re`."""
     found: dict[str, re.Pattern[Any]] = {}
     names = [info.name for info in pkgutil.walk_packages(arqmath_bm25.__path__, "arqmath_bm25.")]
     for name in names:
@@ -71,6 +71,9 @@ def all_expressions() -> dict[str, re.Pattern[Any]]:
             continue  # it needs what is not installed here
         short = name.removeprefix("arqmath_bm25.")
         for local, held in vars(module).items():
+            returned = str(getattr(held, "__annotations__", {}).get("return"))
+            if hasattr(held, "cache_info") and "Pattern" in returned:
+                held = held()  # which compiles it on first use
             own = not isinstance(held, type) or held.__module__ == name
             if own and not local.startswith("__"):
                 found |= expressions(f"{short}.{local}", held, set())

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import os
 import re
-import ssl
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -133,6 +132,8 @@ def _authority() -> str | None:
     """Return the path of the authority's certificate; InputError if it is not PEM."""
     path = _file("CA")
     if path:
+        import ssl
+
         try:
             ssl.create_default_context(cafile=path)
         except (ssl.SSLError, UnicodeDecodeError):

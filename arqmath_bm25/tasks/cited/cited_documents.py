@@ -28,11 +28,11 @@ from arqmath_bm25.core.id_table import IdTable
 from arqmath_bm25.core.progress import counted, status, tell
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.tasks.cited.candidates import Candidates
-from arqmath_bm25.tasks.cited.ridge import NEAR, References
 from arqmath_bm25.tasks.task import OpenIndex, Ranker
 
 if TYPE_CHECKING:
     from arqmath_bm25.tasks.cited.candidates import CandidateScores
+    from arqmath_bm25.tasks.cited.ridge import References
     from arqmath_bm25.tasks.field_ranker import FieldRanker
     from arqmath_bm25.tasks.settings import DocumentSettings
 
@@ -90,6 +90,8 @@ def learn_references(
         )
         return 0
 
+    from arqmath_bm25.tasks.cited.ridge import NEAR, References  # which loads SciPy
+
     with status("Learning from references"):
         candidates = Candidates(ids)
         analyzer = _analyzer(settings)
@@ -133,6 +135,8 @@ class CitedRanker(Ranker):
         directory = index.directory / REFERENCES
         self._learnt: References | None = None
         if directory.is_dir():
+            from arqmath_bm25.tasks.cited.ridge import References
+
             analyzer = _analyzer(settings)
             self._learnt = References.load(directory, settings.ridge, analyzer)
 
