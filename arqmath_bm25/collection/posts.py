@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arqmath_bm25.collection.dump import ID, ROWS_TOGETHER, IntMatrix, read_places, scan_places
-from arqmath_bm25.core.arrays import load_array
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.tested import read_array, write_checksums
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
 
@@ -151,11 +151,12 @@ class PostTable:
     def save(self, path: Path) -> None:
         """Write the table as a NumPy file."""
         np.save(path, self._places)
+        write_checksums(path)
 
     @classmethod
     def load(cls, path: Path, posts: Path) -> Self:
         """Read a table that `save` wrote; `posts` is the dump that it describes."""
-        return cls(posts, load_array(path))
+        return cls(posts, read_array(path))
 
     def __len__(self) -> int:
         return len(self._places)

@@ -99,11 +99,14 @@ def load_array(path: Path) -> NDArray[Any]:
 
 
 def map_numbers(path: Path, kind: str) -> NDArray[Any]:
-    """Map a file of numbers of one kind into memory; InputError if it is missing."""
+    """Map a file of numbers of one kind into memory; InputError if it is missing.
+
+    What is written to the array is not written to the file.
+    """
     try:
         if not path.stat().st_size:
             return np.empty(0, kind)
-        return np.asarray(np.memmap(path, kind, "r"))
+        return np.asarray(np.memmap(path, kind, "c"))
     except (OSError, ValueError) as error:
         _refuse(path, error)
 

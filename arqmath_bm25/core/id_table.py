@@ -1,4 +1,4 @@
-"""Ids of documents as files: the ids of rows, and the rows of ids, without a copy in memory.
+"""Ids of documents as files: the ids of rows, and the rows of ids.
 
 An id takes its own length and at most 24 bytes, however long the longest is. The files, by their
 endings, numbers little-endian:
@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from arqmath_bm25.core.arrays import map_numbers, smallest_kind
+from arqmath_bm25.core.arrays import smallest_kind
 from arqmath_bm25.core.errors import InputError, check_found
+from arqmath_bm25.core.tested import read_numbers, write_checksums
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -54,6 +55,7 @@ def write_ids(path: Path, ids: Iterable[bytes]) -> int:
     np.asarray(starts, smallest_kind(starts[-1])).tofile(_file(path, "starts"))
     ascending.tofile(_file(path, "hashes"))
     order.astype(smallest_kind(len(numbers))).tofile(_file(path, "rows"))
+    write_checksums(*[_file(path, ending) for ending in ENDINGS])
     return len(numbers)
 
 
@@ -61,11 +63,11 @@ class IdTable:
     """The ids of documents, by row, and their rows, by id. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
-        """Map the files that `write_ids` wrote; InputError if they are missing or incomplete."""
-        self._text = map_numbers(_file(path, "text"), "u1")
-        self._starts = map_numbers(_file(path, "starts"), smallest_kind(len(self._text)))
-        self._hashes = map_numbers(_file(path, "hashes"), "<u8")
-        self._rows = map_numbers(_file(path, "rows"), smallest_kind(len(self._hashes)))
+        """Read the files that `write_ids` wrote; NoIndexError if they are not as written."""
+        self._text = read_numbers(_file(path, "text"), "u1")
+        self._starts = read_numbers(_file(path, "starts"), smallest_kind(len(self._text)))
+        self._hashes = read_numbers(_file(path, "hashes"), "<u8")
+        self._rows = read_numbers(_file(path, "rows"), smallest_kind(len(self._hashes)))
         same_length = len(self._starts) - 1 == len(self._hashes) == len(self._rows)
         if not same_length or self._starts[-1] != len(self._text):
             raise InputError(f"{_file(path, 'starts')}: incomplete; build the index again")

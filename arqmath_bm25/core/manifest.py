@@ -17,6 +17,7 @@ from arqmath_bm25.core.writing import Source, complete, digests
 from arqmath_bm25.version import __version__
 
 MANIFEST: Final = "manifest.json"
+CHECKSUMS: Final = ".crc"  # ending of the checksums of a file, by which it is tested when read
 LOCAL_INDEX: Final = "lucene"  # in a store: what an engine of this machine searches
 
 
@@ -99,7 +100,8 @@ class Manifest:
     ) -> Iterator[str]:
         """Yield what is wrong with the files of the index, or with those in `names`.
 
-        `read_all` reads every byte, even of files whose digests are remembered.
+        `read_all` reads every byte, even of files whose digests are remembered, or that are tested
+        when they are read (tested.py).
         """
         there = {}
         for name, (size, digest) in self.files.items():
@@ -110,11 +112,15 @@ class Manifest:
                 yield f"{name} is missing"
             elif path.stat().st_size != size:
                 yield f"{name} has {path.stat().st_size:,} bytes, {size:,} were written"
-            else:
+            elif read_all or not self._is_tested(name):
                 there[path] = name, digest
         for (name, digest), now in zip(there.values(), digests(there, read_all), strict=True):
             if now != digest:
                 yield f"{name} has other content than was written"
+
+    def _is_tested(self, name: str) -> bool:
+        """Return whether a file is tested when it is read, or holds the checksums for that."""
+        return name.endswith(CHECKSUMS) or f"{name}{CHECKSUMS}" in self.files
 
     def _other(self, sources: Sequence[Source]) -> str:
         """Return how the files of the index differ from `sources`: one file, or their order."""
@@ -128,6 +134,14 @@ class Manifest:
             if source not in self.sources:
                 return f"without {source.name}"
         return "in another order"
+
+
+def store_of(path: Path) -> Path:
+    """Return the directory of the index that a file is part of."""
+    for store in path.parents:
+        if (store / MANIFEST).is_file():
+            return store
+    return path.parent
 
 
 _FORM: Final = TypeAdapter(Manifest)

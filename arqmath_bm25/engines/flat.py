@@ -17,7 +17,9 @@ The files of a directory NAME.flat/, numbers little-endian:
   how many documents have each term;
 * FIELD.pairs: each combination of a term's frequency in a document and the byte in which Lucene
   stores the length of the field (int32). So k1 and b can be chosen when searching;
-* `flat.json`: the version of this form, and the statistics of the fields.
+* `flat.json`: the version of this form, and the statistics of the fields;
+* NAME.crc: checksums of each other file. Postings are tested when they are first read, the other
+  files when they are opened (core/tested.py).
 
 Numbers without a type here have as few bytes as the largest possible one needs (`smallest_kind`).
 """
@@ -35,9 +37,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from arqmath_bm25.analysis.term_numbers import term_numbers
-from arqmath_bm25.core.arrays import map_numbers, smallest_kind
+from arqmath_bm25.core.arrays import smallest_kind
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.id_table import IdTable
+from arqmath_bm25.core.tested import TestedNumbers, read_numbers
 from arqmath_bm25.engines.engine import (
     NONE_OF_ITS_OWN,
     Searcher,
@@ -93,11 +96,12 @@ class _Field(NamedTuple):
     documents: int  # with this field
     divisors: Floats  # of a weight, by code
     counts: Integers | None  # documents with each term; None if there are as many as postings
-    sound: set[tuple[int, int]]  # ranges of postings that were checked already
+    rows: int  # number of documents, or of groups
     terms: Numbers
     starts: Integers
-    docs: Integers
-    codes: Integers
+    docs: TestedNumbers
+    codes: TestedNumbers
+    is_tested: npt.NDArray[np.bool_]  # for each term, whether its postings are
 
 
 class _WeightedTerms(NamedTuple):
@@ -124,7 +128,7 @@ class FlatSearcher(Searcher):
         self.ids = IdTable(directory / "ids")
         self.count = len(self.ids)
         self._group_count = meta["groups"]
-        self._groups = map_numbers(directory / "groups", smallest_kind(self._group_count))
+        self._groups = read_numbers(directory / "groups", smallest_kind(self._group_count))
 
         self._fields = {}
         for name, statistics in meta["fields"].items():
@@ -159,11 +163,11 @@ class FlatSearcher(Searcher):
 
             weighted = self._weighted(field, query[name])
             for term, weight, begin, end in zip(*weighted, strict=True):
-                offsets = np.searchsorted(field.docs[begin:end], rows)
+                offsets = np.searchsorted(field.docs.numbers[begin:end], rows)
                 postings = np.minimum(begin + offsets, end - 1)
-                matches = np.flatnonzero(field.docs[postings] == rows)
+                matches = np.flatnonzero(field.docs.numbers[postings] == rows)
                 for number in matches.tolist():
-                    code = field.codes[postings[number]]
+                    code = field.codes.numbers[postings[number]]
                     scores = explained[number].setdefault(name, {})
                     scores[term] = float(weight - weight / field.divisors[code])
         return explained
@@ -249,6 +253,7 @@ class FlatSearcher(Searcher):
             raise InputError(f"the weight of a term is too large: {max(terms.values())}")
 
         begins, ends = _bounds(field, rows)
+        _test_postings(field, rows, begins, ends)
         return _WeightedTerms(known_terms, weights, begins, ends)
 
 
@@ -264,55 +269,65 @@ def _open_field(
 
     `rows` is the number of documents, or of groups for a shared field.
     """
-    pairs = map_numbers(directory / f"{name}.pairs", "<i4").reshape(-1, 2)
+    pairs = read_numbers(directory / f"{name}.pairs", "<i4").reshape(-1, 2)
     tokens = max(statistics["tokens"], 1)
     average = np.float32(tokens / max(statistics["documents"], 1))
     divisors = _divisors(pairs, np.float32(k1), np.float32(b), average)
 
-    terms = map_numbers(directory / f"{name}.terms", "<u8")
-    docs = map_numbers(directory / f"{name}.docs", smallest_kind(rows))
-    codes = map_numbers(directory / f"{name}.codes", smallest_kind(len(pairs)))
-    starts = map_numbers(directory / f"{name}.starts", smallest_kind(len(docs)))
-    if len(terms) != len(starts) - 1 or not len(docs) == len(codes) == starts[-1]:
+    terms = read_numbers(directory / f"{name}.terms", "<u8")
+    docs = TestedNumbers(directory / f"{name}.docs", smallest_kind(rows))
+    codes = TestedNumbers(directory / f"{name}.codes", smallest_kind(len(pairs)))
+    postings = len(docs.numbers)
+    starts = read_numbers(directory / f"{name}.starts", smallest_kind(postings))
+    if len(terms) != len(starts) - 1 or not postings == len(codes.numbers) == starts[-1]:
         raise InputError(f"{directory}: incomplete; build the index again")
 
     counts = None
     if statistics["shared"]:
         kind = smallest_kind(statistics["documents"])
-        counts = map_numbers(directory / f"{name}.counts", kind)
+        counts = read_numbers(directory / f"{name}.counts", kind)
 
     return _Field(
         shared=statistics["shared"],
         documents=statistics["documents"],
         divisors=divisors,
         counts=counts,
-        sound=set(),
+        rows=rows,
         terms=terms,
         starts=starts,
         docs=docs,
         codes=codes,
+        is_tested=np.zeros(len(terms), np.bool_),
     )
+
+
+def _test_postings(field: _Field, rows: Integers, begins: Integers, ends: Integers) -> None:
+    """Test the postings of terms that no query had before; NoIndexError if they are damaged."""
+    untested = ~field.is_tested[rows]
+    if not untested.any():
+        return
+
+    begins = begins[untested]
+    ends = ends[untested]
+    for numbers, count in ((field.docs, field.rows), (field.codes, len(field.divisors))):
+        numbers.test(begins, ends)
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+            _check(numbers.numbers[begin:end], count)
+    field.is_tested[rows[untested]] = True
 
 
 def _add_frequent(
     sums: Sums, field: _Field, weighted: _WeightedTerms, frequent: npt.NDArray[np.intp]
 ) -> None:
     """Add the scores of terms with many postings: each code is scored once, then looked up."""
-    begins = weighted.begins[frequent].clip(0).tolist()
+    begins = weighted.begins[frequent].tolist()
     ends = weighted.ends[frequent].tolist()
-    spans = list(zip(begins, ends, strict=True))
-
-    for begin, end in set(spans) - field.sound:
-        _check(field.docs[begin:end], len(sums))
-        _check(field.codes[begin:end], len(field.divisors))
-        field.sound.add((begin, end))
-
     weights = weighted.weights[frequent]
-    for (begin, end), weight in zip(spans, weights, strict=True):
+    for begin, end, weight in zip(begins, ends, weights, strict=True):
         scores = weight - weight / field.divisors
         for start in range(begin, end, _TOGETHER):
             batch = slice(start, min(start + _TOGETHER, end))
-            _add_at(sums, field.docs[batch], scores, field.codes[batch])
+            _add_at(sums, field.docs.numbers[batch], scores, field.codes.numbers[batch])
 
 
 def _add_rare(
@@ -329,12 +344,11 @@ def _add_rare(
         begins = weighted.begins[batch].tolist()
         ends = weighted.ends[batch].tolist()
         spans = list(map(slice, begins, ends))
-        docs = np.concatenate([field.docs[span] for span in spans])
-        codes = np.concatenate([field.codes[span] for span in spans])
+        docs = np.concatenate([field.docs.numbers[span] for span in spans])
+        codes = np.concatenate([field.codes.numbers[span] for span in spans])
 
         weight = weighted.weights[batch].repeat(lengths[first:last])
         scores = weight - weight / field.divisors.take(codes)
-        _check(docs, len(sums))
         _add_at(sums, docs, scores, _POSITIONS[: len(docs)])
 
 
@@ -384,7 +398,7 @@ def _divisors(pairs: Integers, k1: np.float32, b: np.float32, average: np.float3
 
 
 def _check(numbers: Integers, count: int) -> None:
-    """Raise IndexError if a number in a file is not below a count: the file is damaged."""
+    """Raise IndexError if a number is not below a count: somebody else may have made the file."""
     unsigned = numbers.view(f"u{numbers.itemsize}")  # A negative number becomes too large.
     largest = np.maximum.reduce(unsigned, initial=0)  # The method `max` takes twice as long.
     if largest >= count:

@@ -29,6 +29,7 @@ from arqmath_bm25.analysis.terms import Bag, Spelling
 from arqmath_bm25.core.arrays import distinct, ranges, smallest_kind
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.id_table import write_ids
+from arqmath_bm25.core.tested import write_checksums
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.engine import Document
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     Integers = npt.NDArray[np.integer]
 
-FORM: Final = 4
+FORM: Final = 5
 META: Final = "flat.json"
 _DATA: Final = ".flat"  # endings of the files of a part
 _TABLE: Final = ".table"
@@ -320,6 +321,7 @@ def _write_groups(files: Sequence[_SavedPart], directory: Path, firsts: Sequence
             groups = np.where(groups < 0, none, groups + first).astype(kind)
             members += np.bincount(groups, minlength=len(members))
             groups.tofile(out)
+    write_checksums(directory / "groups")
     return members
 
 
@@ -389,6 +391,7 @@ def _write_field(field: _Merge) -> None:
                 pieces.append(part.read(begin, end))
             out.write(*map(np.concatenate, zip(*pieces, strict=True)))
         out.finish()
+    write_checksums(*field.file.parent.glob(f"{name}.*"))
 
 
 def _write_pairs(file: Path, parts: Sequence[_SavedPart]) -> Integers:

@@ -34,7 +34,6 @@ from arqmath_bm25.collection.own_documents import (
     read_document,
     read_documents,
 )
-from arqmath_bm25.core.arrays import map_numbers
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError, NoIndexError, shown
 from arqmath_bm25.core.id_table import IdTable, write_ids
@@ -43,6 +42,7 @@ from arqmath_bm25.core.progress import counted, tell
 from arqmath_bm25.core.reading import read_text
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.stores import stores
+from arqmath_bm25.core.tested import read_numbers, write_checksums
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.writing import sources
 from arqmath_bm25.engines.engine import Document as Indexed
@@ -345,7 +345,7 @@ class _DocumentTable:
 
     def __init__(self, directory: Path) -> None:
         self._ids = IdTable(directory / _IDS)
-        self._spans = map_numbers(directory / _SPANS, "<i8").reshape(-1, 2)
+        self._spans = read_numbers(directory / _SPANS, "<i8").reshape(-1, 2)
 
     def span(self, doc_id: str) -> RowSpan | None:
         """Return the offset and length of a document's row, None if there is no such document."""
@@ -368,6 +368,7 @@ def _write_table(corpus: Path, directory: Path) -> NDArray[np.int64]:
     write_ids(directory / _IDS, ids())
     written = np.array(spans, "<i8")
     written.tofile(directory / _SPANS)
+    write_checksums(directory / _SPANS)
     return written.reshape(-1, 2)
 
 

@@ -21,7 +21,8 @@ For the command `index`, `ensure` looks for the store of the current settings an
   their names, and the damaged one is removed.
 
 While one process builds a store, another one that would build it gets an InputError. Opening a
-store for a search checks it in the same way and builds nothing (open_index.py).
+store for a search builds nothing; it checks the sizes of the files, whose content is tested when
+it is read (core/tested.py).
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from arqmath_bm25.core.building import DOCUMENTS, building
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest
 from arqmath_bm25.core.progress import status
 from arqmath_bm25.core.stores import mark_as_latest, remove_former, why_unusable
+from arqmath_bm25.core.tested import faulty
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.core.writing import contents
@@ -81,7 +83,7 @@ def ensure(
     to_build: dict[Engine, Path] = {}
     for engine, store in content.stores(engines).items():
         fault = why_unusable(store, content.recipe, content.sources, read_all)
-        if fault or not is_loaded(engine, content.task, store):
+        if fault or any(faulty(store)) or not is_loaded(engine, content.task, store):
             to_build[engine] = store
         else:
             mark_as_latest(store)

@@ -16,6 +16,7 @@ import pytest
 from arqmath_bm25.analysis.terms import Bag, FormulaTree, Lines, Paths
 from arqmath_bm25.analysis.trees import Tree
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.tested import write_checksums
 from arqmath_bm25.engines import flat
 from arqmath_bm25.engines.engine import NONE_OF_ITS_OWN, Document, flat_directory
 from arqmath_bm25.engines.flat_build import FlatPart, write_flat
@@ -320,6 +321,7 @@ def test_postings_of_what_is_not_there_are_refused_each_time(
     query = {"contents": {word: 1.0}}
     assert len(searcher.search(query, 500)) == counts[word]
     file.write_bytes(b"\xff" * file.stat().st_size)
+    write_checksums(file)  # somebody made it so
     searcher = flat.FlatSearcher(index, 1.2, 0.75)
     for _ in range(2):
         with pytest.raises(IndexError):

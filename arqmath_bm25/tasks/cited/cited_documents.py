@@ -132,13 +132,7 @@ class CitedRanker(Ranker):
         self._settings = settings
         self._by_fields = by_fields
         self._ids = ids
-        directory = index.directory / REFERENCES
-        self._learnt: References | None = None
-        if directory.is_dir():
-            from arqmath_bm25.tasks.cited.ridge import References
-
-            analyzer = _analyzer(settings)
-            self._learnt = References.load(directory, settings.ridge, analyzer)
+        self._directory = index.directory / REFERENCES
 
     def rank(
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int
@@ -197,14 +191,17 @@ class CitedRanker(Ranker):
 
         return explained
 
-    @property
+    @cached_property
     def _references(self) -> References:
-        if self._learnt is None:
+        if not self._directory.is_dir():
             raise InputError(
                 "no document of this index has references to learn from; give them in the rows "
                 'as "references", or index with --train FILE'
             )
-        return self._learnt
+
+        from arqmath_bm25.tasks.cited.ridge import References
+
+        return References.load(self._directory, self._settings.ridge, _analyzer(self._settings))
 
     def _best(
         self, topic: Topic, hits: Sequence[Hit], gain: CandidateScores, depth: int

@@ -37,6 +37,7 @@ from threadpoolctl import threadpool_limits
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.collection.references import Statement
+from arqmath_bm25.core.tested import open_bytes, read_array, write_checksums
 from arqmath_bm25.tasks.cited.candidates import BLOCK, Candidates
 from arqmath_bm25.tasks.cited.text_kernel import TextVectors, gram, row_lengths
 from arqmath_bm25.tasks.settings import RidgeSettings
@@ -175,15 +176,16 @@ class References:
         )
         if self.inverse is not None:
             np.save(directory / _INVERSE, self.inverse)
+        write_checksums(*directory.iterdir())
 
     @classmethod
     def load(cls, directory: Path, settings: RidgeSettings, analyzer: Analyzer) -> References:
         """Read what `save` wrote."""
-        rows = sparse.load_npz(directory / _ROWS)
-        frequencies = np.load(directory / _FREQUENCIES)
+        rows = sparse.load_npz(open_bytes(directory / _ROWS))
+        frequencies = read_array(directory / _FREQUENCIES)
         vectors = TextVectors(settings.kernel, analyzer, rows.shape[0], frequencies)
 
-        with np.load(directory / _IDS, allow_pickle=False) as ids:
+        with np.load(open_bytes(directory / _IDS), allow_pickle=False) as ids:
             statements = ids["statements"].tolist()
             digests = ids["digests"].tolist()
             candidates = ids["candidates"].tolist()
@@ -191,13 +193,13 @@ class References:
         inverse = None
         path = directory / _INVERSE
         if path.is_file():
-            inverse = np.load(path, mmap_mode="r")
+            inverse = read_array(path)
         return cls(
             settings=settings,
             statements=statements,
             digests=digests,
             candidates=Candidates(candidates),
-            references=sparse.load_npz(directory / _REFERENCES),
+            references=sparse.load_npz(open_bytes(directory / _REFERENCES)),
             vectors=vectors,
             rows=rows,
             inverse=inverse,

@@ -31,7 +31,8 @@ from arqmath_bm25.collection.formulas import (
     formula_files,
     read_formula_blocks,
 )
-from arqmath_bm25.core.arrays import Numbering, load_array, new_array
+from arqmath_bm25.core.arrays import Numbering, new_array
+from arqmath_bm25.core.tested import read_array, write_checksums
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.answers.answer_documents import NOTHING
@@ -121,9 +122,8 @@ class InstanceTable:
     """
 
     def __init__(self, path: Path) -> None:
-        """Map a table that `write_formula_documents` wrote."""
-        # Slices of a memmap object cost ten times those of the array that it is.
-        self._table: NDArray[np.int32] = load_array(path)
+        """Read a table that `write_formula_documents` wrote."""
+        self._table: NDArray[np.int32] = read_array(path)
 
     def best(
         self, visual_id: str, threads: NDArray[np.int32], scores: NDArray[np.float64]
@@ -237,6 +237,7 @@ class Groups:
         table = new_array(path, np.int32, shape)
         for number, column in enumerate(columns):
             table[number] = column[order]
+        write_checksums(path)
 
 
 def _ids(block: FormulaBlock, name: str) -> NDArray[np.int64]:

@@ -18,6 +18,7 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.collection.premises import Premise
 from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.records import Part
+from arqmath_bm25.core.tested import open_bytes, write_checksums
 from arqmath_bm25.tasks.cited.candidates import BLOCK, CandidateRanking, Candidates
 from arqmath_bm25.tasks.cited.ridge import References, scaled
 from arqmath_bm25.tasks.cited.text_kernel import gram
@@ -65,12 +66,13 @@ class Model:
         directory.mkdir()
         self.learnt.save(directory / _LEARNT)
         sparse.save_npz(directory / _TEXTS, self.texts, compressed=False)
+        write_checksums(directory / _TEXTS)
 
     @classmethod
     def load(cls, directory: Path, settings: RidgeSettings, analyzer: Analyzer) -> Model:
         """Read what `save` wrote."""
         learnt = References.load(directory / _LEARNT, settings, analyzer)
-        texts = sparse.load_npz(directory / _TEXTS)
+        texts = sparse.load_npz(open_bytes(directory / _TEXTS))
         return cls(learnt, texts)
 
 
