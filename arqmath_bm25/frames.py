@@ -50,11 +50,11 @@ else:
 # A union by its class, since pandas is not loaded yet: users may write `Table | None`.
 Table: TypeAlias = Union["pd.DataFrame", Mapping[str, Mapping[str, float]], Iterable[Any]]
 
-# Columns of PyTerrier → their names in ir_measures, ir_datasets and ranx.
+# Columns of PyTerrier → their names in ir_measures, ir_datasets, ranx and trectools.
 _OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "qid": ("query_id", "q_id"),
     "docno": ("doc_id",),
-    "label": ("relevance",),
+    "label": ("relevance", "rel"),
     "query": ("text",),
 }
 _RANKED: Final = ("qid", "docno", "score", "rank")
@@ -452,6 +452,9 @@ def rows_of(rows: object, what: str) -> Iterator[dict[str, Any]]:
     elif hasattr(rows, "iter_rows"):
         # Frames of polars have this method.
         rows = rows.iter_rows(named=True)
+    elif hasattr(rows, "to_pylist"):
+        # Tables of pyarrow have this one.
+        rows = rows.to_pylist()
 
     if isinstance(rows, str | Mapping) or not isinstance(rows, Iterable):
         raise _unusable(what, rows)
@@ -468,7 +471,7 @@ def rows_of(rows: object, what: str) -> Iterator[dict[str, Any]]:
 def texts_as_rows(texts: object, id_column: str, text_column: str) -> Any:
     """Return a list of texts, or a dict of texts by id, as rows; any other table is returned as is.
 
-    The texts of a list get the ids "1", "2", ….
+    The texts of a list get the ids "1", "2", …. In a dict, as of BEIR, dicts may stand for texts.
     """
     if isinstance(texts, list | tuple):
         texts_by_id = {str(number): text for number, text in enumerate(texts, 1)}
@@ -477,10 +480,16 @@ def texts_as_rows(texts: object, id_column: str, text_column: str) -> Any:
     else:
         return texts
 
-    are_texts = all(isinstance(text, str) for text in texts_by_id.values())
-    if not texts_by_id or not are_texts:
+    rows = []
+    for name, text in texts_by_id.items():
+        if isinstance(text, str):
+            rows.append({id_column: name, text_column: text})
+        elif isinstance(text, Mapping) and isinstance(texts, Mapping):
+            rows.append({id_column: name, **text})
+
+    if not rows or len(rows) < len(texts_by_id):
         return texts
-    return [{id_column: name, text_column: text} for name, text in texts_by_id.items()]
+    return rows
 
 
 def table(rows: Table, what: str, *columns: str) -> pd.DataFrame:
@@ -489,6 +498,7 @@ def table(rows: Table, what: str, *columns: str) -> pd.DataFrame:
     Nested dicts are topic → document → the last of the columns. `what` names the table in messages.
     Raises InputError for anything else, and for a missing column or value.
     """
+    rows = _of_other_program(rows)
     is_nested = False
     if isinstance(rows, Mapping):
         is_nested = all(isinstance(row, Mapping) for row in rows.values())
@@ -504,6 +514,9 @@ def table(rows: Table, what: str, *columns: str) -> pd.DataFrame:
     else:
         frame = pd.DataFrame(list(rows_of(rows, what)))
 
+    # In trectools, "query" is the id of a query; in PyTerrier, "docid" is a number of the index.
+    if {"query", "docid"} <= set(frame) and "qid" not in frame:
+        frame = frame.rename(columns={"query": "qid", "docid": "docno"})
     for name in columns:
         if name not in frame:
             others = [other for other in _OTHER_NAMES.get(name, ()) if other in frame]
@@ -522,6 +535,18 @@ def table(rows: Table, what: str, *columns: str) -> pd.DataFrame:
 
     ids = [name for name in ("qid", "docno") if name in columns]
     return frame.astype(dict.fromkeys(ids, str))
+
+
+def _of_other_program(rows: Any) -> Any:
+    """Return the table in a run or in judgments of trectools or ranx; any other value as it is."""
+    for name in ("run_data", "qrels_data"):
+        data = getattr(rows, name, None)
+        if isinstance(data, pd.DataFrame):
+            return data
+
+    if type(rows).__module__.startswith("ranx."):
+        return rows.to_dict()
+    return rows
 
 
 def _unusable(what: str, given: object, inside: str = "") -> InputError:

@@ -16,7 +16,7 @@ import os
 import re
 import shlex
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -30,6 +30,10 @@ from arqmath_bm25.core.system import lock
 _REMEMBERED: Final = 1 << 22  # bytes from which on the digest of a file is kept
 _KEPT: Final = 5000  # digests, those that were found last
 _MANIFEST: Final = ".manifest.json"
+_OTHER_FORMS: Final = frozenset(
+    ".7z .arrow .avro .br .bz2 .db .feather .gzip .h5 .lz4 .lzma .npy .npz .ods .orc .parquet .pdf "
+    ".pickle .pkl .rar .sqlite .tar .tgz .xls .xlsx .xz .zip .zst".split()
+)
 _DESCRIPTOR: Final = re.compile(r"/dev/(fd/|std(out|err)$)|/proc/[^/]+/fd/")
 
 
@@ -107,7 +111,8 @@ def complete(
 ) -> Iterator[IO[Any]]:
     """Yield a file to write, of bytes without `encoding`; it becomes `path` if no error is raised.
 
-    Content for a name that ends in .gz is compressed. `manifest` becomes PATH.manifest.json, with
+    Content for a name that ends in .gz is compressed; text under a name that promises another form
+    is refused, if it is the user's. `manifest` becomes PATH.manifest.json, with
     the digest of the file. With `by_user`, for a path that the user named, the target of a link is
     replaced, and a device or a pipe is written to; without, a link is replaced itself, and a device
     or a pipe is refused. Raises InputError if nothing can be written, or while another process
@@ -161,6 +166,8 @@ class Outputs:
         by_user: bool = False,
     ) -> IO[Any]:
         """Return a file to write, as `complete` does."""
+        if by_user and encoding:
+            refuse_endings(path, _OTHER_FORMS, "text is written, plain or, with .gz, compressed")
         if by_user and _is_stream(path):
             descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
             output = self._add(_Output(path, None, descriptor))
@@ -192,6 +199,14 @@ def naming_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         cannot_write(path, error)
+
+
+def refuse_endings(path: Path, endings: Collection[str], written: str) -> None:
+    """Raise InputError if a name promises another form than what is `written`."""
+    name = path.name.lower().removesuffix(".gz")
+    ending = Path(name).suffix
+    if ending in endings:
+        raise InputError(f"{path}: a file of the form {ending} is not written: {written}")
 
 
 def _is_stream(path: Path) -> bool:
@@ -235,7 +250,8 @@ class _Output:
     def begin(self, encoding: str | None) -> IO[Any]:
         """Return the file that is written."""
         file: Any = self._opened.enter_context(open(self.descriptor, "wb", closefd=False))  # noqa: SIM115
-        if self.path.suffix == ".gz":  # without a time, so that the bytes are always the same
+        if self.path.suffix.lower() == ".gz":
+            # Without a time, so that the bytes are always the same.
             file = gzip.GzipFile("", "wb", fileobj=file, mtime=0)
             self._opened.enter_context(file)
         if encoding is not None:

@@ -8,12 +8,14 @@ are left out: the same run is to have the same manifest. Manifests that are brok
 or of other programs are read in part.
 """
 
+import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import IO, Any, Final, Literal, NamedTuple
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
 
@@ -23,7 +25,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.known_paths import known_path
 from arqmath_bm25.core.labs import RunTask
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.core.writing import complete, read_manifest
+from arqmath_bm25.core.writing import complete, read_manifest, refuse_endings
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES, DocumentRules
 from arqmath_bm25.version import __version__
@@ -41,6 +43,9 @@ _IR_METADATA: Final = (
     "actor",
     "data",
 )
+
+# Endings of text that is no run.
+_NO_RUNS: Final = frozenset(".csv .html .json .jsonl .md .tex .xml .yaml .yml".split())
 
 # Where runs of a task are submitted, if not to the ARQMath labs.
 _VENUES: Final = {"nlps": "TextGraphs-16", DocumentRules.task: ""}
@@ -97,12 +102,26 @@ def write_run(
 
     `rankings` holds the hits of each topic in rank order. `manifest` is written next to the run,
     with its tag and form; `by_user` says who named `path` (`complete`), `as_read` whether the
-    scores were read from a file (`separated`).
+    scores were read from a file (`separated`). A name that ends in .zip gives an archive with the
+    run alone.
     """
     if manifest is not None:
         manifest = {**manifest, "tag": tag, "form": form}
 
-    with complete(path, manifest=manifest, by_user=by_user) as file:
+    if by_user:
+        refuse_endings(path, _NO_RUNS, "runs are .tsv, .trec or .txt, also with .gz, or .zip")
+
+    if path.suffix.lower() != ".zip":
+        with complete(path, manifest=manifest, by_user=by_user) as file:
+            return write_rows(file, rankings, tag, task, form, as_read)
+
+    member = ZipInfo(file_name(path.stem, task, form))  # of 1980, so that the bytes are the same
+    member.compress_type = ZIP_DEFLATED
+    with (
+        complete(path, None, manifest, by_user=by_user) as packed,
+        ZipFile(packed, "w") as archive,
+        io.TextIOWrapper(archive.open(member, "w"), "utf-8", newline="\n") as file,
+    ):
         return write_rows(file, rankings, tag, task, form, as_read)
 
 

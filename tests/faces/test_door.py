@@ -249,3 +249,17 @@ def test_texts_alone_are_documents_and_topics(tmp_path: Path) -> None:
     named = arq.Collection.of(by_id, "named", indexes=tmp_path).index("docs", engine="flat")
     run = named.run({"q": "prime order"})
     assert list(zip(run["qid"], run["docno"], strict=True)) == [("q", "b")]
+
+
+def test_a_corpus_and_queries_as_beir_loads_them(tmp_path: Path) -> None:
+    """Its GenericDataLoader gives dicts of dicts: corpus, queries, qrels."""
+    corpus = {
+        "d1": {"title": "Area", "text": "half of base times height"},
+        "d2": {"title": "", "text": "the circle $x^2+y^2=1$"},
+    }
+    index = arq.Collection.of(corpus, "beir", tmp_path).index("docs", engine="flat")
+    run = index.run({"q1": "area", "q2": "circle"})
+    assert list(zip(run["qid"], run["docno"], strict=True)) == [("q1", "d1"), ("q2", "d2")]
+    assert arq.evaluate(run, {"q1": {"d1": 1}, "q2": {"d2": 1}}, measures="AP")["AP"] == 1.0
+    with pytest.raises(arq.InputError, match="documents"):
+        arq.Collection.of({"d1": {"title": "no text"}}, "none", tmp_path)

@@ -374,3 +374,53 @@ def test_an_experiment_of_pyterrier_prints_our_figures_beside_those_of_terrier(
     assert 0 < told["found"]["DPH + Bo1"][0] < told["found"]["ours"][0]
     wanted = {"qid", "query", "title", "question", "tags", "docno", "score", "rank"}
     assert set(told["columns"]) == wanted
+
+
+RUN = {"q1": {"a": 3.0, "b": 2.0}, "q2": {"c": 1.0}}
+QRELS = {"q1": {"a": 0, "b": 1}, "q2": {"c": 1, "d": 1}}
+AP = (1 / 2 + 1 / 2) / 2  # by hand
+
+
+def test_runs_and_judgments_of_ranx_are_scored(peers: list[str]) -> None:
+    import ranx
+
+    run, qrels = ranx.Run(RUN), ranx.Qrels(QRELS)
+    assert ranx.evaluate(qrels, run, "map") == pytest.approx(AP)
+    assert arq.evaluate(run, qrels, measures="AP")["AP"] == pytest.approx(AP)
+    assert len(arq.fuse([run, run])) == 3
+    # ranx asks for columns of objects, which those of pandas 3 are not.
+    frame = arq.fuse([RUN, RUN]).astype({"qid": object, "docno": object})
+    assert ranx.Run.from_df(frame, q_id_col="qid", doc_id_col="docno").to_dict().keys() == {
+        "q1",
+        "q2",
+    }
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_runs_and_judgments_of_trectools_are_scored(peers: list[str], tmp_path: Path) -> None:
+    import trectools
+
+    run_file, qrels_file = tmp_path / "run", tmp_path / "qrels"
+    run_file.write_text("q1 Q0 a 1 3 x\nq1 Q0 b 2 2 x\nq2 Q0 c 1 1 x\n")
+    qrels_file.write_text("q1 0 a 0\nq1 0 b 1\nq2 0 c 1\nq2 0 d 1\n")
+    run, qrels = trectools.TrecRun(str(run_file)), trectools.TrecQrel(str(qrels_file))
+    assert trectools.TrecEval(run, qrels).get_map() == pytest.approx(AP)
+    assert arq.evaluate(run, qrels, measures="AP")["AP"] == pytest.approx(AP)
+    assert arq.evaluate(run.run_data, qrels.qrels_data, measures="AP")["AP"] == pytest.approx(AP)
+
+
+def test_tables_of_pyarrow_are_runs_topics_and_documents(peers: list[str], tmp_path: Path) -> None:
+    import pyarrow
+
+    rows = [
+        {"query_id": topic, "doc_id": doc, "score": score}
+        for topic, docs in RUN.items()
+        for doc, score in docs.items()
+    ]
+    assert arq.evaluate(pyarrow.Table.from_pylist(rows), QRELS, measures="AP")[
+        "AP"
+    ] == pytest.approx(AP)
+    documents = pyarrow.table({"id": ["1", "2"], "text": ["a triangle", "circles"]})
+    index = arq.Collection.of(documents, "arrow", tmp_path).index("docs", engine="flat")
+    topics = pyarrow.table({"qid": ["q"], "query": ["triangle"]})
+    assert index.run(topics)["docno"].tolist() == ["1"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import gzip
+import zipfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -201,3 +203,42 @@ def test_official_names(stem: str, name: RunName) -> None:
 )
 def test_other_names_are_not_official(stem: str) -> None:
     assert parse_run_name(stem) is None
+
+
+def test_a_zip_holds_one_run_as_the_premise_task_asks(tmp_path: Path) -> None:
+    hits = [("s1", [Hit("p1", 1.0), Hit("p2", 0.5)])]
+    for name in ("predict.zip", "again.ZIP"):
+        write_run(tmp_path / name, hits, "x", "nlps", by_user=True)
+    with zipfile.ZipFile(tmp_path / "predict.zip") as archive:
+        assert archive.namelist() == ["predict.txt"]
+        assert archive.read("predict.txt") == b"s1\tp1\ns1\tp2\n"
+    write_run(tmp_path / "run.zip", [("A.1", [Hit("7", 1.0)])], "x", "task1", "trec")
+    assert zipfile.ZipFile(tmp_path / "run.zip").namelist() == ["run.trec"]
+    first = (tmp_path / "predict.zip").read_bytes()
+    write_run(tmp_path / "predict.zip", hits, "x", "nlps", by_user=True)
+    assert (tmp_path / "predict.zip").read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "r.bz2",
+        "r.xz",
+        "r.tsv.zst",
+        "r.parquet",
+        "r.parquet.gz",
+        "r.7z",
+        "r.JSON",
+        "r.csv",
+        "r.xlsx",
+    ],
+)
+def test_a_name_that_promises_another_form_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=r"is not written: .*\.gz"):
+        write_run(tmp_path / name, [("A.1", [Hit("7", 1.0)])], "x", "task1", by_user=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_ending_may_have_capitals(tmp_path: Path) -> None:
+    write_run(tmp_path / "R.TSV.GZ", [("A.1", [Hit("7", 1.0)])], "x", "task1", by_user=True)
+    assert gzip.decompress((tmp_path / "R.TSV.GZ").read_bytes()) == b"A.1\t7\t1\t1\tx\n"
