@@ -99,6 +99,7 @@ class Findings:
 
 
 _LONGEST_LINE: Final = 1 << 22  # bytes; an answer has 1,200 characters
+_READ_AT_ONCE: Final = 1 << 29  # bytes
 _ANSWER_ROW: Final = re.compile(r'"?[AB]\.[1-9][0-9]*"?\t')  # how a row of Task 3 begins
 _BOM: Final = b"\xef\xbb\xbf"
 
@@ -144,6 +145,37 @@ def read_columns(
     if quoted:
         return _answer_columns(lines, findings)
     return _columns(lines, findings)
+
+
+def plain_columns(path: Path) -> list[tuple[str, ...]] | None:
+    """Return the columns of a file whose rows are all alike, many times faster than row by row.
+
+    That is UTF-8 with LF at the end of each line, and single TABs, or blanks alone, between as many
+    columns in every row. Returns None for any other file, and for one that is large or a pipe.
+    """
+    if not path.is_file() or path.stat().st_size > _READ_AT_ONCE:
+        return None
+    with open_bytes(path) as file:
+        raw = file.read(_READ_AT_ONCE)
+    if not raw or len(raw) == _READ_AT_ONCE or b"\0" in raw or b"\r" in raw or raw.startswith(_BOM):
+        return None
+
+    try:
+        lines = raw.decode().removesuffix("\n").split("\n")
+    except UnicodeDecodeError:
+        return None
+    if max(map(len, lines)) > _LONGEST_LINE // 4:
+        return None
+
+    has_tabs = b"\t" in raw
+    if has_tabs and b" " in raw:
+        return None
+    separator = "\t" if has_tabs else None
+    rows = [line.split(separator) for line in lines]
+    try:
+        return list(zip(*rows, strict=True))
+    except ValueError:
+        return None
 
 
 def _columns(lines: Iterable[tuple[int, str]], findings: Findings) -> Iterator[Numbered]:

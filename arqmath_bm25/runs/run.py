@@ -9,7 +9,8 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, groupby, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Self
 
@@ -66,11 +67,11 @@ class Run:
         self.path = path
         self.task = task  # the task whose rules the run follows
         self.rules = RULES[task]
+        rows = list(rows)
+        self.tags = Counter(row.tag for row in rows)
         self.topics: dict[str, list[RunRow]] = {}
-        self.tags: Counter[str] = Counter()
-        for row in rows:
-            self.topics.setdefault(row.topic_id, []).append(row)
-            self.tags[row.tag] += 1
+        for topic, of_topic in groupby(rows, attrgetter("topic_id")):
+            self.topics.setdefault(topic, []).extend(of_topic)
 
         self.columns = task  # the task whose columns the file has
         self.form: RowForm = "lab"
@@ -101,7 +102,12 @@ class Run:
             columns = RULES[columns].row_task(path)
             departures = Findings(refused=path)
 
-        rows = RULES[columns].read(path, departures)
+        rows: Iterable[RunRow] | None = None
+        if not strict:
+            rows = RULES[columns].read_plain(path)
+        if rows is None:
+            rows = RULES[columns].read(path, departures)
+
         run = cls(path, task or columns, rows, ids)
         run.columns = columns
         run.departures = departures

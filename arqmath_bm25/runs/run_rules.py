@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
@@ -21,7 +22,7 @@ import numpy as np
 from arqmath_bm25.core import labs
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.runs.rows import RUN, Findings, RunRow, read_columns
+from arqmath_bm25.runs.rows import RUN, Findings, RunRow, plain_columns, read_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,6 +41,7 @@ Use = Literal["fuse", "pool", "validate", "report", "report scores", "moves", "T
 _PLAIN: Final = re.compile("0|[1-9][0-9]*")
 _NUMBER: Final = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _RANK: Final = re.compile("-?[0-9]{1,9}")
+_SIGNS: Final = re.compile("[0-9.eE+-]*")
 
 # Ranks are cut to this size: int() takes a float of any size, and the lab reads no such rank.
 _LARGEST_RANK: Final = 10**9
@@ -154,6 +156,41 @@ class RunRules(ABC):
             row = self.row(line, columns, findings)
             if row is not None:
                 yield row
+
+    def read_plain(self, path: Path) -> list[RunRow] | None:
+        """Return the rows of a run without departures, read by columns; None for any other file."""
+        if self.quoted:
+            return None
+
+        columns = plain_columns(path)
+        if columns is None or len(columns) not in (5, 6):
+            return None
+
+        topics, *documents, rank_texts, score_texts, tags = columns
+        ids = self.documents_of(documents)
+        ranks = {text: int(text) for text in set(rank_texts) if _RANK.fullmatch(text)}
+        if ids is None or not ranks.keys() >= set(rank_texts):
+            return None
+
+        try:
+            scores = list(map(float, score_texts))
+        except ValueError:
+            return None
+        # float() takes more than a number: nan, 1_000, digits of other scripts.
+        if not _SIGNS.fullmatch("".join(score_texts)) or not math.isfinite(sum(scores)):
+            return None
+
+        docs, posts = ids
+        ordered = map(ranks.__getitem__, rank_texts)
+        fields = zip(count(1), topics, docs, ordered, scores, tags, posts, repeat(""), repeat(""))
+        return list(map(RunRow._make, fields))
+
+    def documents_of(
+        self, columns: Sequence[Sequence[str]]
+    ) -> tuple[Iterable[str], Iterable[str]] | None:
+        """Return documents and posts from the columns between topic and rank; None if unclear."""
+        del columns
+        return None
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
         """Return the row with these columns; None, and a finding, if they make no row."""

@@ -18,6 +18,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -165,6 +166,16 @@ class AnswerRules(LabRules):
 
         return has_posts
 
+    def documents_of(
+        self, columns: Sequence[Sequence[str]]
+    ) -> tuple[Iterable[str], Iterable[str]] | None:
+        """Return the posts, also beside TREC's second column."""
+        *marks, posts = columns
+        for mark in set(chain.from_iterable(marks)):
+            if not self.trec_mark.fullmatch(mark):
+                return None
+        return posts, repeat("")
+
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
         """Return the row of the lab's columns, or of TREC's."""
         if self.is_trec(columns):
@@ -221,6 +232,15 @@ class FormulaRules(LabRules):
             return post.parent_id or post_id
 
         return question_of
+
+    def documents_of(
+        self, columns: Sequence[Sequence[str]]
+    ) -> tuple[Iterable[str], Iterable[str]] | None:
+        """Return the formulas and their posts."""
+        if len(columns) < 2 or any(map(self.trec_mark.fullmatch, columns[0])):
+            return None
+        formulas, posts = columns
+        return formulas, posts
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
         """Return the row of the lab's columns, or of TREC's, which lack the post."""
@@ -437,6 +457,12 @@ class DocumentRules(RunRules):
             return np.fromiter(map(known.__contains__, ids), np.bool_, len(ids))
 
         return has_documents
+
+    def documents_of(
+        self, columns: Sequence[Sequence[str]]
+    ) -> tuple[Iterable[str], Iterable[str]] | None:
+        """Return the documents."""
+        return columns[-1], repeat("")
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
         """Return the row of TREC's columns, or of Task 1's."""
