@@ -185,12 +185,15 @@ def verify(
     for run in runs:
         run_place = place.of([first_ranked(run)])
         with run_place.naming_the_build():
-            made = verify_run(run, run_place.collection, quick)
+            proof = verify_run(run, run_place.collection, quick)
 
-        proof = "ranked again: the same bytes"
+        how = "ranked by the index that lies here: the same bytes"
         if quick:
-            proof = "nothing was ranked again"
-        results.print(f"{run}: as it was made {made}; {proof}", markup=False)
+            how = "nothing was ranked again"
+        said = f"{run}: as it was made {proof.made}; {how}"
+        if proof.claims:
+            said += f"; claimed, not proved: {', '.join(proof.claims)}"
+        results.print(said, markup=False)
 
 
 def _print(reports: Sequence[FileReport]) -> None:

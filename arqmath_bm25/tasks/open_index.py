@@ -165,6 +165,18 @@ class Index:
         """Rank given documents of each topic; InputError if the task cannot."""
         return self._ranker.score(topics, variant, candidates)
 
+    @cached_property
+    def built(self) -> list[dict[str, str]]:
+        """The stores that it ranks by, each with the digest of its files."""
+        built = []
+        for content in with_needed([self.task.index_task], self.collection):
+            store = content.store(self.engine.name)
+            manifest = readable_manifest(store)
+            if manifest is not None:
+                name = f"{content.task.name}/{store.name}"
+                built.append({"name": name, "sha256": manifest.digest_of_files})
+        return built
+
     def manifest_of(
         self,
         variant: str,
@@ -209,6 +221,7 @@ class Index:
             "depth": depth,
             **files,
             "index": self.manifest.digest,
+            "built": self.built,
             "collection": [asdict(source) for source in self.manifest.sources],
             **cluster,
         }

@@ -10,11 +10,12 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import asdict
 from functools import cache, partial
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -24,7 +25,13 @@ from arqmath_bm25.core.known_paths import known_path
 from arqmath_bm25.core.labs import RankingTask, RunTask
 from arqmath_bm25.core.manifest import minor
 from arqmath_bm25.core.stores import why_unusable
-from arqmath_bm25.core.writing import digests, is_as_written, manifest_path, stored_manifest
+from arqmath_bm25.core.writing import (
+    digests,
+    is_as_written,
+    manifest_path,
+    sources,
+    stored_manifest,
+)
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.run import Run
@@ -39,8 +46,11 @@ from arqmath_bm25.version import __version__
 _THREADS: Final = 2
 _LONGEST_NAME: Final = 255  # bytes, of a file
 _QUICK: Final = "--quick compares digests alone"
-# Parts of a manifest that must be what a run of these settings gets.
-_SAME: Final = ("tag", "settings", "task", "variant", "depth", "index", "method")
+# Keys of a manifest whose values another machine, or another place of the same files, may change.
+_CLAIMS: Final = (
+    "version", "platform", "implementation", "data", "topics", "queries", "collection", "built",
+    "cluster", "runs",
+)  # fmt: skip
 
 Depth = Annotated[int, Field(ge=1)]
 
@@ -86,9 +96,16 @@ class _Ranked(_Content):
 M = TypeVar("M", bound=_Content)
 
 
+class Proof(NamedTuple):
+    """What is proved of a run."""
+
+    made: str  # by which index and of which data, or of which runs
+    claims: list[str]  # keys of its manifest whose values are not proved
+
+
 def verify_run(
     run: Path, collection: Collection, quick: bool = False, _above: tuple[Path, ...] = ()
-) -> str:
+) -> Proof:
     """Return which index and data a run was made from, after it was made again.
 
     With `quick` digests are compared, and nothing is ranked. Raises InputError that names the first
@@ -101,8 +118,7 @@ def verify_run(
         raise InputError(f"{run}: not the file that its manifest describes (another SHA-256)")
 
     if "runs" in manifest:
-        made = _parsed(_Fused, manifest, run)
-        return _verify_fused(run, made, collection, quick, _above)
+        return _verify_fused(run, manifest, collection, quick, _above)
     return _verify_ranked(run, manifest, collection, quick)
 
 
@@ -141,8 +157,13 @@ def _parsed(form: type[M], manifest: dict[str, Any], run: Path) -> M:
 
 
 def _verify_fused(
-    run: Path, made: _Fused, collection: Collection, quick: bool, above: tuple[Path, ...]
-) -> str:
+    run: Path,
+    manifest: dict[str, Any],
+    collection: Collection,
+    quick: bool,
+    above: tuple[Path, ...],
+) -> Proof:
+    made = _parsed(_Fused, manifest, run)
     weights = check_weights(f"{manifest_path(run)}: weights", made.weights, len(made.runs))
     members = []
     for member in made.runs:
@@ -153,8 +174,17 @@ def _verify_fused(
             raise InputError(f"{path}: not the run of which {run.name} was fused")
         members.append(path)
 
+    expected = {
+        **made.model_dump(),
+        "version": __version__,
+        "runs": list(map(asdict, sources(members))),
+    }
+    if made.method != "rrf":
+        expected["k"] = None
+    claims = _claims(run, manifest, expected)
     for path in members:
-        verify_run(path, collection, quick, (run, *above))
+        proof = verify_run(path, collection, quick, (run, *above))
+        claims += [f"{claim} of {path.name}" for claim in proof.claims]
 
     if not quick:
         ids = cache(partial(FormulaIds.from_collection, collection))
@@ -167,7 +197,7 @@ def _verify_fused(
             _compare(run, again, "fused")
 
     names = ", ".join(path.name for path in members)
-    return f"fused from {names}"
+    return Proof(f"fused from {names}", claims)
 
 
 def _beside(run: Path, name: str) -> Path:
@@ -184,7 +214,9 @@ def _beside(run: Path, name: str) -> Path:
 # Runs of an index
 
 
-def _verify_ranked(run: Path, manifest: dict[str, Any], collection: Collection, quick: bool) -> str:
+def _verify_ranked(
+    run: Path, manifest: dict[str, Any], collection: Collection, quick: bool
+) -> Proof:
     version = manifest.get("version")
     if isinstance(version, str) and minor(version) != minor(__version__):
         raise InputError(
@@ -220,7 +252,7 @@ def _verify_ranked(run: Path, manifest: dict[str, Any], collection: Collection, 
         topics = _topics(run, made.topics, task, collection)
         topic_file = topics.path
     expected = index.manifest_of(variant, made.depth, "", topic_file, queries)
-    _compare_manifests(run, manifest, expected)
+    claims = _claims(run, manifest, expected)
 
     if not quick:
         if topics is None:
@@ -231,7 +263,7 @@ def _verify_ranked(run: Path, manifest: dict[str, Any], collection: Collection, 
             (topics,) = with_queries(task, [topics], read_queries(queries), queries)
         _rank_again(run, made, index, topics, expected["tag"])
 
-    return f"by {index.directory}, of {collection.layout.data}"
+    return Proof(f"by {index.directory}, of {collection.layout.data}", claims)
 
 
 def _topics(run: Path, source: _File, task: Task[Any], collection: Collection) -> TopicFile:
@@ -262,16 +294,27 @@ def _given_file(run: Path, source: _File) -> Path | None:
     return None
 
 
-def _compare_manifests(run: Path, manifest: dict[str, Any], expected: dict[str, Any]) -> None:
-    """Raise InputError for a part of a manifest that such a run does not have."""
-    written = json.loads(json.dumps(expected))
-    for key in _SAME:
-        found = manifest.get(key)
-        if found != written[key]:
+def _claims(run: Path, manifest: dict[str, Any], expected: dict[str, Any]) -> list[str]:
+    """Return the keys of a manifest whose values are not those that such a run gets here.
+
+    Raises InputError for a key whose value is the same on every machine.
+    """
+    claims = []
+    for key in {**expected, **manifest}:
+        if key in ("form", "sha256"):  # the bytes of the run prove them
+            continue
+
+        # As text: True equals 1, and NaN does not equal itself.
+        found = json.dumps(manifest.get(key), sort_keys=True)
+        written = json.dumps(expected.get(key), sort_keys=True)
+        if key in manifest and found != written and (key in _CLAIMS or key not in expected):
+            claims.append(key)
+        elif found != written and key not in _CLAIMS:
             raise InputError(
-                f"{manifest_path(run)}: {key} is {shown(found)}; such a run has "
-                f"{shown(written[key])}"
+                f"{manifest_path(run)}: {key} is {shown(manifest.get(key))}; such a run has "
+                f"{shown(expected.get(key))}"
             )
+    return claims
 
 
 def _rank_again(run: Path, made: _Ranked, index: Index, topics: TopicFile, tag: str) -> None:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from program import arqmath
+from program import arqmath, printed
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.tasks.verification import verify_run
+from arqmath_bm25.version import __version__
 
 Manifest = dict[str, Any]
 Forged = dict[str, tuple[str, Manifest]]  # name -> content of the run, and its manifest
@@ -94,6 +95,10 @@ def other_value(rows: list[list[str]], manifest: Manifest) -> Forged:
         "topics": [{"name": "t.xml", "sha256": "0" * 64}, {"name": "../t", "sha256": ""}, 5, None],
         "settings": [{}, 5, [5]],
         "method": [{}, None],
+        "actor": [{"team": "somebody else"}, None],
+        "research goal": [{"venue": {"name": "another"}}, {}],
+        "schema-version": [0.2, "0.1"],
+        "run-version": [True, 2.0],  # True equals 1.0
     }
     forged = {}
     for key, others in values.items():
@@ -115,7 +120,7 @@ def other_fusion(rows: list[list[str]], manifest: Manifest) -> Forged:
     for key, values in {
         "weights": [[1.0], [2.0, 1.0], [-1.0, 1.0], [0.0, 0.0], "1,1", None],
         "method": ["weighted", "none", None],
-        "k": [1, -1, "60"],
+        "k": [1, -1, "60", True],
         "depth": [5, 0, None],
         "runs": [{}, [], None, [5, 6]],
     }.items():
@@ -145,6 +150,59 @@ def test_no_forged_run_is_accepted(made: Path, run: str, forge: Any) -> None:
             pytest.fail(f"{name}: accepted")
 
 
+OTHER_FILE = {"name": "a", "size": 1, "sha256": "0" * 64}
+CLAIMS: dict[str, list[object]] = {
+    "version": [f"{__version__}.1", 5],
+    "platform": [{"software": {}}, "Fortran", None],
+    "implementation": [{"executable": {"cmd": "rm -r /"}}, 5],
+    "data": [{"test collection": {"name": "ARQMath"}}, [], None],
+    "built": [[], [OTHER_FILE], "0" * 64],
+    "cluster": ["arqmath-x (uuid)"],
+    "seconds": [1],
+    "topics.name": ["Topics_Task1_2021.xml"],
+    "topics.size": [1],
+    "collection.0.name": ["Posts.V9.xml"],
+    "collection.0.size": [1],
+    "collection.0.path": ["/etc/passwd"],
+}
+CLAIMS_OF_FUSION: dict[str, list[object]] = {
+    "version": ["9.9.9"],
+    "actor": [{"team": "somebody else"}],
+    "runs.0.size": [1],
+    "runs.1.path": ["/etc/passwd"],
+}
+
+
+@pytest.mark.parametrize(
+    ("run", "claims"), [("both-P.tsv", CLAIMS), ("fused.tsv", CLAIMS_OF_FUSION)]
+)
+def test_what_is_not_proved_is_told_as_a_claim(
+    made: Path, run: str, claims: dict[str, list[object]]
+) -> None:
+    """A name, a command, a machine: nothing here can prove them."""
+    collection = Collection(None, made / "indexes")
+    content = (made / run).read_text()
+    _, manifest = read(made / run)
+    path = made / "claimed.tsv"
+    path.write_text(content)
+    for keys, values in claims.items():
+        for value in values:
+            parts = [int(key) if key.isdecimal() else key for key in keys.split(".")]
+            described = changed(manifest, *parts, to=value)
+            path.with_name("claimed.tsv.manifest.json").write_text(json.dumps(described))
+            assert parts[0] in verify_run(path, collection, quick=True).claims, (keys, value)
+
+
+def test_the_command_names_the_claims(made: Path) -> None:
+    options = ("--indexes", made / "indexes")
+    said = printed("verify", made / "both-P.tsv", *options)
+    assert said.endswith(
+        "ranked by the index that lies here: the same bytes; claimed, not proved: implementation"
+    )
+    said = printed("verify", made / "fused.tsv", "--quick", *options)
+    assert "nothing was ranked again; claimed, not proved: implementation of both-P.tsv" in said
+
+
 @pytest.mark.parametrize("run", ["both-P.tsv", "text-A.tsv", "fused.tsv"])
 def test_a_true_run_is_accepted_under_any_name(made: Path, tmp_path: Path, run: str) -> None:
     for path in made.glob("*.tsv*"):
@@ -152,7 +210,7 @@ def test_a_true_run_is_accepted_under_any_name(made: Path, tmp_path: Path, run: 
     for ending in ("", ".manifest.json"):
         (tmp_path / f"{run}{ending}").rename(tmp_path / f"renamed.tsv{ending}")
     said = verify_run(tmp_path / "renamed.tsv", Collection(None, made / "indexes"))
-    assert said.startswith(("by ", "fused from "))
+    assert said.made.startswith(("by ", "fused from "))
 
 
 def test_two_runs_that_are_fused_from_each_other_are_refused(made: Path, tmp_path: Path) -> None:
@@ -176,6 +234,6 @@ def test_quick_compares_digests_alone(made: Path) -> None:
     path.write_text(content)
     digest = hashlib.sha256(content.encode()).hexdigest()
     path.with_name("quick.tsv.manifest.json").write_text(json.dumps({**manifest, "sha256": digest}))
-    assert "by" in verify_run(path, collection, quick=True)
+    assert "by" in verify_run(path, collection, quick=True).made
     with pytest.raises(InputError, match="row 1: ranked again"):
         verify_run(path, collection)
