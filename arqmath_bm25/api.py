@@ -15,7 +15,9 @@ from __future__ import annotations
 import re
 from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
+from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
@@ -27,11 +29,12 @@ from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.analysis.settings import AnalysisSettings, FormulaAnalysisSettings
 from arqmath_bm25.collection.collection import INDEXES
 from arqmath_bm25.collection.collection import Collection as Files
-from arqmath_bm25.collection.own_documents import corpus_digest, write_corpus
+from arqmath_bm25.collection.imports import Import, import_of_rows
 from arqmath_bm25.core.errors import InputError, NoIndexError, check_found
 from arqmath_bm25.core.guesses import no_attribute, showing_its_arguments
 from arqmath_bm25.core.labs import TASKS
 from arqmath_bm25.core.lazy import LazyModule
+from arqmath_bm25.core.manifest import digest_of
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.system import processors
 from arqmath_bm25.core.workers.local import Processes
@@ -54,10 +57,10 @@ from arqmath_bm25.frames import (
 from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import configured, task_class
 from arqmath_bm25.tasks.index import ensure
-from arqmath_bm25.tasks.index_content import as_built, of_config, with_needed
+from arqmath_bm25.tasks.index_content import fitted, with_needed
 from arqmath_bm25.tasks.open_index import Index as TaskIndex
 from arqmath_bm25.tasks.post_filter import PostFilter
-from arqmath_bm25.tasks.task import Task
+from arqmath_bm25.tasks.task import Found, Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,6 +83,7 @@ __all__ = [
     "tokenize",
     "write_run",
 ]
+_ARGUMENTS: Final = ("data", "indexes", "site", "until", "delimiters", "whole", "train")
 _NAME: Final = re.compile(r"\w([\w.-]*\w)?")
 TaskName = Literal["task1", "task2", "task3", "nlps", "docs"]
 
@@ -92,12 +96,12 @@ class _Guessable(ABCMeta):
 
 
 class _ValueObject(metaclass=_Guessable):
-    """Equality, hash and pickle by constructor arguments."""
+    """Equality and hash by a value."""
 
     @property
     @abstractmethod
-    def _made_by(self) -> tuple[Any, ...]:
-        """The arguments from which its class makes an equal object."""
+    def _value(self) -> object:
+        """What equal objects have in common."""
 
     @property
     @abstractmethod
@@ -113,16 +117,13 @@ class _ValueObject(metaclass=_Guessable):
         kind = type(self)
         raise no_attribute(repr(kind.__name__), name, dir(kind))
 
-    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
-        return type(self), self._made_by
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):
             return False
-        return self._made_by == other._made_by
+        return self._value == other._value
 
     def __hash__(self) -> int:
-        return hash(self._made_by)
+        return hash(str(self._value))
 
     def __enter__(self) -> Self:
         return self
@@ -142,30 +143,33 @@ class Collection(_ValueObject, Files):
     def of(
         cls, documents: Table, name: str | None = None, indexes: str | Path = INDEXES
     ) -> Collection:
-        """Store your own documents below `indexes`, and return them as a collection.
+        """Return your own documents as a collection; `index` stores them below `indexes`.
 
         `documents` is a frame, or an iterable of dicts or named tuples, which is read once. Its
         rows have id (or docno, doc_id, _id) and text, and may have title and tags. It may also be a
         list of texts, which get the ids "1", "2", …, or a dict of texts by id.
 
-        Without a `name` the collection gets one that is made from the documents, so that other
-        documents are another collection. With a name, a collection of the same name is replaced;
-        its index is then stale, unless the documents are the same. Raises InputError for any other
-        row.
+        Without a `name` the collection gets one that is made from the documents. Other documents
+        of the same name have another index. Raises InputError for any other row.
         """
         rows: Iterable[dict[str, Any]]
         rows = rows_of(texts_as_rows(documents, "id", "text"), "documents")
-        if name is None:
-            rows = list(rows)
-            name = f"documents-{corpus_digest(rows)[:8]}"
-        elif not _NAME.fullmatch(name):
+        if name is not None and not _NAME.fullmatch(name):
             raise InputError(f"name {name!r}: expected letters, digits and . _ - between them")
-
-        corpus = write_corpus(rows, Path(indexes) / "own" / name)
-        return cls(corpus, indexes)
+        return cls(import_of_rows(rows, name), indexes)
 
     def __repr__(self) -> str:
         return f"<Collection {self.name}>"
+
+    def _path(self, path: str | Path) -> Path:
+        return super()._path(path).absolute()
+
+    @property
+    def pinned(self) -> Self:
+        """The collection of the files as they are now, whatever becomes of them."""
+        if not self.is_imported:
+            return self
+        return replace(self, data=self.layout.data)
 
     def close(self) -> None:
         """Close the file of posts; it is reopened on demand."""
@@ -177,11 +181,15 @@ class Collection(_ValueObject, Files):
         return self.layout.data
 
     @property
-    def _made_by(self) -> tuple[Any, ...]:
-        data = None
-        if self.on_site:
-            data = self.layout.data.absolute()
-        return data, self.indexes.absolute()
+    def _value(self) -> object:
+        data = self.data
+        if isinstance(data, Import):
+            data = data.store(self.indexes)
+        return [data, *(getattr(self, name) for name in _ARGUMENTS[1:])]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arguments = {name: getattr(self, name) for name in _ARGUMENTS}
+        return partial(type(self), **arguments), ()
 
     @property
     def _summary(self) -> dict[str, object]:
@@ -208,11 +216,11 @@ class Collection(_ValueObject, Files):
     ) -> Index:
         """Open the index of a task; it is built first if there is none.
 
-        `config` is a YAML file with settings that differ from the defaults; without it an index
-        keeps the settings of its build. `indexes` is the directory of the indexes, by default the
-        collection's own. `threads` (default: all cores) build and rank. `engine` is "lucene" or
-        "flat", "opensearch" with the URLs of its `hosts`, separated by commas, or "auto", which
-        takes an index of any engine; the ranking is the same. `overwrite` checks an existing index
+        `config` is a YAML file with settings that differ from the defaults. `indexes` is the
+        directory of the indexes, by default the collection's own. `threads` (default: all cores)
+        build and rank. `engine` is "lucene" or "flat", "opensearch" with the URLs of its `hosts`,
+        separated by commas, or "auto", which takes an index of any engine; the ranking is the same.
+        `overwrite` checks an existing index
         byte by byte, and builds it again if it is damaged. Raises InputError if the index cannot be
         built, and for an engine that is not available.
         """
@@ -224,33 +232,27 @@ class Collection(_ValueObject, Files):
 
         collection = self
         if indexes is not None:
-            data = None
-            if self.on_site:
-                data = self.layout.data
-            collection = Collection(data, indexes)
+            collection = replace(self, indexes=Path(indexes))
 
         threads = threads or processors()
         backend = chosen_engine(engine, hosts)
-        settings = None
-        if config is None:
-            configured_task = as_built(task, collection)
-        else:
-            settings = Path(config)
-            configured_task = of_config(task, collection, settings)
-            settings = settings.absolute()
+        settings = Path(config) if config is not None else None
+        asked = configured(task, settings)
+        chosen = asked.index_task.settings.of_collection
+        collection = collection.configured(chosen).imported(read_all=overwrite)
+        asked = fitted(asked, collection)
 
-        try:
-            TaskIndex.of(configured_task, collection, backend)
-            exists = True
-        except NoIndexError:
-            exists = False
-
-        if overwrite or not exists:
+        opened = None
+        if not overwrite:
+            with suppress(NoIndexError):
+                opened = TaskIndex.of(asked, collection, backend)
+        if opened is None:
             with closing(Processes(threads)) as workers:
-                for content in with_needed([configured_task.index_task], collection):
+                for content in with_needed([asked.index_task], collection):
                     ensure(content, workers, [backend], read_all=overwrite)
+            opened = TaskIndex.of(asked, collection, backend)
 
-        return Index(collection, task, threads, settings, backend)
+        return Index._of(opened, threads)
 
     @showing_its_arguments
     def documents(self, task: TaskName, config: Path | None = None) -> Iterator[dict[str, Any]]:
@@ -351,20 +353,48 @@ class Index(_ValueObject):
     def __init__(
         self,
         collection: Collection,
-        task: TaskName,
+        task: TaskName | str | Path,
         threads: int | None = None,
         config: Path | None = None,
         engine: Engine | None = None,
     ) -> None:
+        """Open the index of a task, or the store of an index by its path, with its own settings."""
         if not isinstance(collection, Collection):
             raise InputError("collection: expected a Collection, whose index(TASK) opens an index")
 
-        if engine is None:
-            engine = chosen_engine("auto")
-        self.collection = collection
-        self._opened = TaskIndex.open(collection, task, config, engine)
+        engine = engine or chosen_engine("auto")
+        self._opened = TaskIndex.open(collection, str(task), config, engine)
         self._threads = threads or processors()
-        self._config = config
+
+    @classmethod
+    def _of(cls, opened: TaskIndex, threads: int) -> Self:
+        index = cls.__new__(cls)
+        index._opened = opened
+        index._threads = threads
+        return index
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        opened = self._opened
+        return _reopened, (
+            self.collection.pinned,
+            opened.directory,
+            opened.task.name,
+            self.settings,
+            self._threads,
+            opened.engine,
+        )
+
+    @property
+    def _value(self) -> object:
+        opened = self._opened
+        return [opened.manifest.digest, self.task, digest_of(self.settings), opened.engine]
+
+    @property
+    def collection(self) -> Collection:
+        """The collection as it was when this index was opened."""
+        collection = self._opened.collection
+        assert isinstance(collection, Collection)  # noqa: S101  # which opened it
+        return collection
 
     def __repr__(self) -> str:
         return f"<Index {self.task} of {self.collection.name}>"
@@ -400,16 +430,6 @@ class Index(_ValueObject):
         """The configuration, as nested dicts with the keys of a YAML file."""
         settings: dict[str, Any] = self._opened.task.settings.model_dump(mode="json")
         return settings
-
-    @property
-    def _made_by(self) -> tuple[Any, ...]:
-        return (
-            self.collection,
-            self.task,
-            self._threads,
-            self._config,
-            self._opened.engine,
-        )
 
     @property
     def _summary(self) -> dict[str, object]:
@@ -470,7 +490,7 @@ class Index(_ValueObject):
             hits = self._opened.search(_query(text), self.chosen(variant), k, posts)
             ranked.append((str(number), hits))
             for hit in hits:
-                found = task.found(hit, self.collection)
+                found = task.found(hit, self._opened)
                 titles.append(found.plain_title)
                 texts.append(found.short_text)
 
@@ -485,7 +505,10 @@ class Index(_ValueObject):
         Raises InputError for an unknown document.
         """
         (hit,) = self._hits([docno])
-        return {"docno": hit.doc_id, **self._texts(hit)}
+        found = self._opened.task.found(hit, self._opened)
+        if found.is_lost:
+            raise InputError(f"docno {docno}: {found.text}; index it again")
+        return {"docno": hit.doc_id, **_texts(found)}
 
     def analyze(self, text: str, html: bool = False) -> dict[str, list[str]]:
         """Return the terms of a text, or of HTML, by their kind, with the settings of this index.
@@ -677,17 +700,32 @@ class Index(_ValueObject):
         qids = [topic.topic_id for topic in topics]
         frame = run_frame(zip(qids, ranked, strict=True), task.lab)
         if text:
-            texts = list(map(self._texts, chain.from_iterable(ranked)))
+            found = (task.found(hit, self._opened) for hit in chain.from_iterable(ranked))
+            texts = list(map(_texts, found))
             frame = frame.join(pd.DataFrame(texts, frame.index, ["title", "text"]))
 
         manifest = self._opened.manifest_of(variant, depth, "arqmath_bm25.Index.run")
         frame.attrs.update(task=task.lab, name=manifest["tag"], manifest=manifest)
         return frame
 
-    def _texts(self, hit: Hit) -> dict[str, str]:
-        """Return title and text of a hit."""
-        found = self._opened.task.found(hit, self.collection)
-        return {"title": found.plain_title, "text": found.full_text}
+
+def _texts(found: Found) -> dict[str, str]:
+    """Return title and text of a hit."""
+    return {"title": found.plain_title, "text": found.full_text}
+
+
+def _reopened(
+    collection: Collection,
+    store: Path,
+    name: str,
+    settings: Mapping[str, Any],
+    threads: int,
+    engine: Engine,
+) -> Index:
+    """Return an index that was pickled; NoIndexError if its store has gone."""
+    cls = task_class(name)
+    task = fitted(cls(cls.model.model_validate(settings)), collection)
+    return Index._of(TaskIndex.at(collection, store, engine, task), threads)
 
 
 def _count(name: str, number: object) -> int:

@@ -114,7 +114,7 @@ def ranked(collection: Collection, qrels: Qrels) -> dict[str, Rankings]:
     read = index.task.read(collection, "queries", collection.layout.data / QUERIES)
     topics = [topic for topic in read.topics if topic.topic_id in qrels]
 
-    variants, _ = index.task.runnable(collection)
+    variants, _ = index.task.runnable(index)
     runs = {}
     for variant in sorted(variants, key=lambda name: name != "both"):
         hits = index.rank(topics, variant, MAX_DEPTH, options.THREADS)

@@ -71,7 +71,7 @@ def write_remix(
         folder = collection.layout.data / shared
         if folder.is_dir():
             (out / shared).symlink_to(folder.resolve())
-    table, layout = collection.site.scan(), collection.layout
+    table, layout = collection.origin_site.scan(), collection.layout
     sources = [
         Source(
             thread.question.tags,

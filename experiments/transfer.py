@@ -76,7 +76,7 @@ def judged(collection: Collection, task: LabTask) -> tuple[Qrels, set[str]]:
             posts[row.visual_id].add(row.post_id)
             names[row.visual_id] = older[row.old_visual_id] = row.visual_id
     else:
-        for thread in collection.site.scan().threads():
+        for thread in collection.origin_site.scan().threads():
             for answer in thread.answers:
                 posts[answer.post_id].add(answer.post_id)
                 names[answer.post_id] = answer.post_id
@@ -135,7 +135,7 @@ def write_answers(collection: Collection, data: Path) -> None:
     """Write the answers of a collection as own documents, under the titles of their questions."""
     data.mkdir()
     with (data / CORPUS).open("w", encoding="utf-8") as file:
-        for thread in collection.site.scan().threads():
+        for thread in collection.origin_site.scan().threads():
             title = thread.question.title if thread.question else None
             for answer in thread.answers:
                 row = {"id": answer.post_id, "title": title or "", "text": answer.body}
@@ -199,7 +199,7 @@ class _Sizes:
                 collection, work / "posts", size, relevant, *chance, formulas=task == "task2"
             )
         made = Collection(work / "posts" if size else collection.layout.data, work / "indexes")
-        name = f"{made.site.scan().answer_count:,} answers"
+        name = f"{made.origin_site.scan().answer_count:,} answers"
         if task == "docs":
             write_answers(made, work / "docs")
             made = Collection(work / "docs", work / "indexes")

@@ -1,23 +1,21 @@
 """The commands `report`, `threads` and `serve`: pages, as files or served."""
 
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 
-from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import THREADS, Place, SearchPlace, command_line, out
-from arqmath_bm25.core.errors import InputError, NoIndexError
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RunTask
-from arqmath_bm25.core.progress import counted, progress, status
+from arqmath_bm25.core.progress import counted, progress, status, tell
 from arqmath_bm25.core.stores import stores
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.pages.judging.annotation import posts_of_batch
-from arqmath_bm25.tasks import TASKS, task_class, trust
-from arqmath_bm25.tasks.index import ensure
-from arqmath_bm25.tasks.index_content import IndexContent, folder_of, of_config
+from arqmath_bm25.tasks import TASKS, configured
 from arqmath_bm25.tasks.open_index import Index
 
 
@@ -71,7 +69,6 @@ def threads(
     ids: list[str] | None = None,
     pool: Path | None = None,
     threads: int = THREADS,
-    delimiters: Delimiters = "mathjax",
 ) -> None:
     """Write threads as HTML pages that open from disk, as the labs' assessors saw them.
 
@@ -98,7 +95,7 @@ def threads(
         out.print(f"left out: {line}", markup=False)
 
     with progress("Writing pages", len(posts), "posts") as advance:
-        count = write_threads(reader, posts, output, advance, delimiters)
+        count = write_threads(reader, posts, output, advance, place.delimiters or "mathjax")
     out.print(f"{output / 'index.html'}: {count} threads", markup=False)
 
 
@@ -123,28 +120,17 @@ def serve(
         from arqmath_bm25.pages.web.search_pages import SearchPages
         from arqmath_bm25.pages.web.server import PublicAddress, listen, own_names, server
 
-    trust(config or ())
+    configs = _by_task(config or ())
     public = PublicAddress("", "")
     if url is not None:
         public = PublicAddress.of(url)
 
     if documents is not None:
         place = replace(place, data=documents)
-        _index_documents(place)
 
-    collection = place.collection
-    tasks = [name for name in TASKS if stores(folder_of(task_class(name), collection))]
-    if not tasks:
-        build_it = command_line("index", "all", data=place.data, indexes=place.indexes)
-        raise InputError(
-            f"{collection.directory}: there is no index to search; `{build_it}` builds it"
-        )
-
-    with listen(host, port) as listening, place.naming_the_build():
-        opened = {n: Index.open(collection, n, engine=place.chosen_engine) for n in tasks}
-        for index in opened.values():  # what does not serve is told before the first search
-            index.search("", index.task.primary, 1)
-
+    with listen(host, port) as listening:
+        opened = _opened(place, configs, documents is not None)
+        collection = next(iter(opened.values())).collection
         site = SearchPages(collection, opened, THREADS, public.prefix)
         shown = host
         if ":" in host:  # an address of IPv6
@@ -158,14 +144,49 @@ def serve(
         server(site.app(names)).run(sockets=[listening])
 
 
-def _index_documents(place: SearchPlace) -> None:
-    """Index own documents, unless an index of them is up to date, with any settings."""
-    collection, engine = place.collection, place.chosen_engine
-    try:
-        Index.open(collection, "docs", engine=engine)
-    except NoIndexError:
-        task = of_config("docs", collection).index_task
-        with closing(Processes(THREADS)) as workers:
-            for built in ensure(IndexContent.of(task, collection), workers, [engine]):
-                if built.manifest:
-                    out.print(f"{built.store}: {task.account(built.manifest.counts)}")
+def _by_task(configs: Iterable[Path]) -> dict[str, Path]:
+    """Return the last configuration that each task can take; InputError for one that none can."""
+    by_task = {}
+    for config in configs:
+        faults = []
+        for name in TASKS:
+            try:
+                configured(name, config)
+                by_task[name] = config
+            except InputError as error:
+                faults.append(error)
+        if len(faults) == len(TASKS):
+            raise faults[0]
+    return by_task
+
+
+def _opened(place: SearchPlace, configs: Mapping[str, Path], builds: bool) -> dict[str, Index]:
+    """Open the index of every task that has one; InputError if there is none.
+
+    With `builds`, own documents are indexed first.
+    """
+    opened = {}
+    missing = []
+    builds = builds or place.collection.is_imported
+    for name in ["docs"] if builds else TASKS:
+        has_stores = bool(stores(place.collection.directory / name))
+        try:
+            with place.naming_the_build(configs.get(name)):
+                index = place.opened(name, configs.get(name), builds)
+                # What does not serve is told before the first search.
+                index.search("", index.task.primary, 1)
+                opened[name] = index
+        except InputError as error:
+            if has_stores or builds:
+                missing.append(error)
+
+    if missing and not opened:
+        raise missing[0]
+    for reason in missing:
+        tell(str(reason))
+    if not opened:
+        build_it = command_line("index", "all", data=place.data, indexes=place.indexes)
+        raise InputError(
+            f"{place.collection.directory}: there is no index to search; `{build_it}` builds it"
+        )
+    return opened

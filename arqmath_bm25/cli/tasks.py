@@ -3,13 +3,12 @@
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from rich.text import Text
 
-from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.hits import show_hit, wrapped
 from arqmath_bm25.cli.shared.options import (
@@ -27,7 +26,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS, year_of
 from arqmath_bm25.core.progress import counted, progress, some, tell
 from arqmath_bm25.core.records import Hit, Part
-from arqmath_bm25.core.stores import outdated
+from arqmath_bm25.core.stores import is_store, outdated
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import stored_manifest
@@ -35,13 +34,13 @@ from arqmath_bm25.engines.engine import AUTO, Engine, chosen_engine
 from arqmath_bm25.engines.opensearch.cluster_index import remove_index, stored_indexes
 from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.runs.run_writing import RunForm, file_name, write_run
-from arqmath_bm25.tasks import TASKS, task_class
+from arqmath_bm25.tasks import TASKS, configured, task_class
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent, of_config, with_needed
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
 from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
-from arqmath_bm25.tasks.task import Task, TopicFile
+from arqmath_bm25.tasks.task import TopicFile
 
 # The parts of a run's manifest that decide its ranking.
 _DECISIVE: Final = ("settings", "variant", "depth", "topics", "queries", "collection")
@@ -52,10 +51,14 @@ _MAX_TERMS: Final = 6
 
 def _task_names(name: str, collection: Collection) -> list[str]:
     """Return the task of this name, or for `all` the tasks that the collection has data for."""
+    if is_store(name):
+        return [name]
     if name != "all":
         # This raises InputError for an unknown name.
         task_class(name)
         return [name]
+    if collection.is_imported:
+        return ["docs"]
 
     names = [name for name in TASKS if task_class(name).has_data(collection)]
     if not names:
@@ -75,11 +78,6 @@ def index(
     overwrite: bool = False,
     prune: bool = False,
     keep_documents: bool = False,
-    until: str | None = None,
-    site: str | None = None,
-    delimiters: Delimiters | None = None,
-    whole: bool = False,
-    train: Path | None = None,
     shards: int = 1,
     replicas: int = 0,
     block: int = AUTO.block,
@@ -88,20 +86,22 @@ def index(
     """Build the index of a task, unless it is up to date.
 
     An index is there when it is complete: an interrupted build resumes when you rerun the command.
-    Indexes of other settings or files stay (of a folder of files: the latest); `--prune` removes
-    them. For several engines (--engine lucene --engine flat) the data are read and analysed once.
+    Indexes of other settings or files stay (but not those of former states of a folder); `--prune`
+    removes them. For several engines (--engine lucene --engine flat) the data are read once.
 
     Example: arqmath-bm25 index task1 --data /data/ARQMath
     """
     engines = _chosen_engines(engine or ["auto"], hosts, shards, replicas, block)
-    data, indexes = place.data, place.indexes
     with _workers(threads, spark, place) as workers:
-        if workers.remote:  # whose processes have other working directories
-            data, indexes = data and data.absolute(), indexes.absolute()
-        collection = Collection(
-            data, indexes, site=site, until=until, delimiters=delimiters, whole=whole, train=train
-        )
+        if workers.remote and place.data:  # whose processes have other working directories
+            place = replace(place, data=place.data.absolute())
+        if workers.remote:
+            place = replace(place, indexes=place.indexes.absolute())
+        collection = place.collection
         names = _task_names(task, collection)
+        for name in names[:1]:
+            chosen = configured(name, config).index_task.settings.of_collection
+            collection = collection.configured(chosen).imported(overwrite)
         tasks = [of_config(name, collection, config).index_task for name in names]
         for content in with_needed(tasks, collection):
             for built in ensure(content, workers, engines, keep_documents, overwrite):
@@ -130,9 +130,10 @@ def _tell_of_outdated(content: IndexContent, prune: bool) -> None:
     """Say which indexes of a task have another content, or remove them."""
     for other in outdated(content.store("auto")):
         size = f"{other.size / 1e6:,.1f} MB"
-        if prune:
-            other.remove()
+        if prune and other.remove():
             out.print(f"{other.path}: removed, {size}")
+        elif prune:
+            out.print(f"{other.path}: in use, so not removed, {size}")
         else:
             out.print(f"{other.path}: of other settings or files, {size}; --prune removes it")
 
@@ -202,17 +203,15 @@ def run(
 
     Example: arqmath-bm25 run task1 --data /data/ARQMath --topics 2021 --variant both
     """
-    collection = options.collection
-    engine = options.chosen_engine
-    for name in _task_names(task, collection):
+    for name in _task_names(task, options.collection):
         with options.naming_the_build(options.config):
-            opened = Index.open(collection, name, options.config, engine)
-            topic_sets = _topic_sets(opened.task, collection, topics, options.queries)
+            opened = options.opened(name, options.config)
+            topic_sets = _topic_sets(opened, topics, options.queries)
             if variant:
                 chosen = list(map(opened.task.chosen, variant))
                 variants = [name for name in opened.task.variants if name in chosen]
             else:
-                variants, note = opened.task.runnable(collection)
+                variants, note = opened.task.runnable(opened)
                 if note:
                     out.print(note)
 
@@ -222,9 +221,10 @@ def run(
 
 
 def _topic_sets(
-    task: Task[Any], collection: Collection, chosen: Sequence[str] | None, queries: Path | None
+    index: Index, chosen: Sequence[str] | None, queries: Path | None
 ) -> Sequence[TopicFile]:
     """Read the topic files asked for, each with the name of its folder under runs."""
+    task = index.task
     by_hand = {}
     if queries:
         by_hand = read_queries(queries)
@@ -234,8 +234,8 @@ def _topic_sets(
 
     names = list(dict.fromkeys(chosen or ()))
     sets = []
-    for folder, path in task.topic_files(collection, names):
-        sets.append(task.read(collection, folder, path))
+    for folder, path in task.topic_files(index.collection, names):
+        sets.append(task.read(index.collection, folder, path, index))
 
     if queries:
         return with_queries(task, sets, by_hand, queries)
@@ -330,16 +330,14 @@ def search(
     if not query.strip():
         raise InputError("the query is empty; give words, and formulas between dollars")
 
-    collection = place.collection
-    engine = place.chosen_engine
     posts = PostFilter.of(tag or (), year or ())
-    names = _task_names(task, collection)
+    names = _task_names(task, place.collection)
     for name in names:
         if len(names) > 1:
             results.print(Text(name, style="bold underline"))
 
         with place.naming_the_build(config):
-            opened = Index.open(collection, name, config, engine)
+            opened = place.opened(name, config)
             ranking = opened.task
             note = ranking.advice(query)
             if note:
@@ -358,8 +356,8 @@ def search(
             results.print(NONE_PASSES)
 
         for rank, (hit, parts) in enumerate(zip(hits, explanations, strict=True), 1):
-            found = ranking.found(hit, collection)
-            show_hit(rank, hit, found, collection)
+            found = ranking.found(hit, opened)
+            show_hit(rank, hit, found, opened.collection)
             for part in parts:
                 _show_part(part)
 

@@ -1,18 +1,18 @@
 """A collection: its files, where its indexes are kept, and the tables that all callers share."""
 
 import re
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
-from typing import Final
+from typing import Any, Final, Self
 
 from arqmath_bm25.collection.dump import parsed_rows
-from arqmath_bm25.collection.file_collection import is_file_collection, written_corpus
-from arqmath_bm25.collection.layout import QUICKLY_READ, Layout
-from arqmath_bm25.collection.ntcir import is_ntcir, written_formulas
-from arqmath_bm25.collection.own_documents import IRDS, corpus_in, write_ir_dataset
+from arqmath_bm25.collection.file_collection import is_file_collection
+from arqmath_bm25.collection.imports import FILES, Import, import_name, imported, importing
+from arqmath_bm25.collection.layout import QUICKLY_READ, Layout, ntcir_topics
+from arqmath_bm25.collection.own_documents import IRDS, corpus_in
 from arqmath_bm25.collection.posts import ANSWER, POST_TABLE, QUESTION, Post, PostTable
 from arqmath_bm25.collection.premises import PremiseFiles
 from arqmath_bm25.collection.site import Site, linked_post
@@ -20,18 +20,11 @@ from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.guesses import showing_its_arguments
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE, SAMPLE
-from arqmath_bm25.core.stores import stores
+from arqmath_bm25.core.stores import readable_manifest, stores
 from arqmath_bm25.core.writing import sources
 
 INDEXES: Final = Path("indexes")
 _UNTIL: Final = re.compile(r"[0-9]{4}|none")
-
-
-def _is_of_files(data: Path) -> bool:
-    """Return whether DATA is read file by file: it is no distribution, no dump, no corpus."""
-    if data.is_dir() and Layout(data).is_known():
-        return False
-    return corpus_in(data) is None and is_file_collection(data)
 
 
 def _named(train: Path) -> str:
@@ -42,114 +35,170 @@ def _named(train: Path) -> str:
     return f"{source.name} {source.sha256}"
 
 
+@dataclass(frozen=True, eq=False, init=False)
 class Collection:
-    """The files of DATA, and tables read from them once for all threads and commands."""
+    """The files of DATA, and tables read from them once for all threads and commands.
+
+    `data` is the root of a distribution, by default the bundled sample; see Layout. It may also be
+    a file of documents or a directory with one (own_documents.py), or what is imported first: a
+    folder of LaTeX, Markdown, HTML, notebooks and texts, of which each part is a document (with
+    `whole` each file), a table, or irds:NAME. Raises InputError if `data` is missing or of no such
+    form. No file is opened for writing before `imported`.
+    """
+
+    data: str | Path | Import | None
+    indexes: Path  # the directory below which indexes are kept, by collection
+    site: str | None  # the address of a dump; by default what the data show
+    until: str | None  # the last year of the posts that count, or `none`
+    delimiters: str | None  # what encloses formulas; by default what the configuration says
+    whole: bool
+    # A file of statements; an index of documents learns from their references, not from its own.
+    train: Path | None
+    _reading: RLock = field(init=False, repr=False)
 
     @showing_its_arguments
     def __init__(
         self,
-        data: str | Path | None = None,
+        data: str | Path | Import | None = None,
         indexes: str | Path = INDEXES,
         *,
         site: str | None = None,
         until: str | None = None,
         delimiters: str | None = None,
-        whole: bool | None = None,
+        whole: bool = False,
         train: Path | None = None,
     ) -> None:
-        """`data` is the root of a distribution, by default the bundled sample; see Layout.
-
-        It may also be a file of documents, a directory with one, or irds:NAME (own_documents.py),
-        or a folder of LaTeX, Markdown, HTML, notebooks and texts (file_collection.py), of which
-        each part is a document; with `whole` each file is one.
-
-        `indexes` is the directory below which indexes are kept, by collection. `site` is the
-        address of a dump, `until` the last year of the posts that count, or `none`, `delimiters`
-        what encloses formulas. The default of these three is what the indexes were built with, or
-        else what the data show. `train` is a file of statements; an index of documents learns from
-        their references in place of its own. Raises InputError if `data` is missing or of no such
-        form.
-        """
         if until is not None and not _UNTIL.fullmatch(until):
             raise InputError(f"--until {until}: expected a year, or none for all posts")
-
-        if data is not None and not isinstance(data, str | Path):
+        if data is not None and not isinstance(data, str | Path | Import):
             raise InputError(
                 "data: expected the path of a file or folder; Collection.of(documents) takes the "
                 "documents themselves"
             )
 
-        self.indexes = Path(indexes)
-        self.on_site = data is not None  # the sample's posts are not on Math Stack Exchange
-        self.of_files = False
-        self.given = SAMPLE  # the directory or file that the user knows
-        layout_root, premises_root = SAMPLE, NLPS_SAMPLE
-        if data is not None:
-            self.given = Path(data)
-            layout_root = premises_root = self._written(data, whole)
+        if isinstance(data, str | Path) and not str(data).startswith(IRDS):
+            data = self._path(data)
+        vars(self).update(
+            data=data,
+            indexes=self._path(indexes),
+            site=site,
+            until=until,
+            delimiters=delimiters,
+            whole=whole,
+            train=train,
+            _reading=RLock(),
+        )
+        if not self.is_imported:
+            _ = self.layout
 
-        self.layout = Layout(layout_root)
-        self.name = self.layout.name  # of its directory; keeps its indexes and runs apart
-        self.premises = PremiseFiles.at(premises_root)
-        self._reading = RLock()
-        self.train_file = train
-        self.opened: dict[str, Path] = {}  # task → the store that was opened last
-        self._chosen = {"site": site, "until": until, "delimiters": delimiters}
-        if train is not None:
-            self._chosen["train"] = _named(train)
+    def _path(self, path: str | Path) -> Path:
+        return Path(path).expanduser()
 
-    def _written(self, data: str | Path, whole: bool | None) -> Path:
-        """Return DATA, or the corpus that is written from a set of ir_datasets or a folder."""
-        if str(data).startswith(IRDS):
-            return write_ir_dataset(str(data).removeprefix(IRDS), self.indexes / "irds")
+    @cached_property
+    def is_imported(self) -> bool:
+        """Whether DATA is read from an import: it is no distribution, no dump, no corpus."""
+        if self.data is None:
+            return False
+        if isinstance(self.data, Import) or str(self.data).startswith(IRDS):
+            return True
+        data = Path(self.data)
+        if data.is_dir() and Layout(data).is_known():
+            return False
+        if ntcir_topics(data):
+            raise InputError(
+                f"DATA={data}: the files of NTCIR; `python tools/ntcir.py {data} OUT` of the "
+                "project's repository writes them as documents of your own, --data OUT"
+            )
+        return corpus_in(data) is None and is_file_collection(data, self.indexes)
 
-        if is_ntcir(Path(data)):
-            return written_formulas(Path(data), self.indexes / "ntcir")
+    def imported(self, read_all: bool = False) -> Self:
+        """Return the collection as it is now, imported if need be; with `read_all`, read anew."""
+        if self.data is None or not self.is_imported:
+            return self
+        place = imported(self.data, self.indexes, self.whole, read_all)
+        now = replace(self)
+        vars(now)["layout"] = Layout(place)
+        return now
 
-        self.of_files = _is_of_files(Path(data))
-        if self.of_files:
-            return written_corpus(Path(data), self.indexes / "files", whole)
-        return Path(data)
+    @cached_property
+    def layout(self) -> Layout:
+        """Its files. Raises NoIndexError if they are to be imported first."""
+        if self.data is None:
+            return Layout(SAMPLE)
+        if not self.is_imported:
+            return Layout(str(self.data))
+
+        found = importing(self.data, self.indexes, self.whole)
+        why = found.why_unusable(self.indexes)
+        if why:
+            raise NoIndexError(why, "docs")
+        return Layout(found.store(self.indexes))
+
+    @cached_property
+    def premises(self) -> PremiseFiles:
+        """The files of NLPS."""
+        if self.data is None:
+            return PremiseFiles.at(NLPS_SAMPLE)
+        return PremiseFiles.at(self.layout.data)
+
+    @property
+    def given(self) -> str | Path:
+        """What the user knows it by."""
+        if isinstance(self.data, Import):
+            return self.data.name
+        return self.data or SAMPLE
+
+    @property
+    def on_site(self) -> bool:
+        """Whether its posts are on a site, as those of the sample are not."""
+        return self.data is not None
+
+    @cached_property
+    def name(self) -> str:
+        """The name of its directory, which keeps its indexes and runs apart."""
+        if self.data is not None and self.is_imported:
+            return import_name(self.data)
+        return self.layout.name
 
     @property
     def directory(self) -> Path:
         """Where its indexes are kept."""
         return self.indexes / self.name
 
+    @property
+    def import_folder(self) -> Path:
+        """Where its imports are kept."""
+        return self.indexes / FILES / self.name
+
     @cached_property
-    def site(self) -> Site:
+    def origin_site(self) -> Site:
         """The site of its posts. Raises InputError if there are none."""
-        return Site.of(self.layout, self.chosen.get("until"))
+        return Site.of(self.layout, self.until)
+
+    def configured(self, settings: Mapping[str, Any]) -> Self:
+        """Return the collection with what a configuration chooses and no option does."""
+        unsaid = {}
+        for name, value in settings.items():
+            if value is not None and not getattr(self, name):
+                unsaid[name] = value
+        if not unsaid:
+            return self
+        return replace(self, **unsaid)
 
     @cached_property
     def chosen(self) -> dict[str, str]:
-        """What was chosen of site, last year and delimiters, now or when an index was built."""
-        chosen = {key: value for key, value in self._chosen.items() if value}
-        for _, manifest in self._indexes():
-            chosen = {**manifest.recipe.get("chosen", {}), **chosen}
-        return chosen
+        """What was chosen of the options that decide what an index holds."""
+        chosen = {"site": self.site, "until": self.until, "delimiters": self.delimiters}
+        if self.train is not None:
+            chosen["train"] = _named(self.train)
+        return {name: value for name, value in chosen.items() if value}
 
-    def _indexes(self) -> Iterator[tuple[Path, Manifest]]:
-        """Yield a store of each task with its manifest: of these files, or else the last one."""
-        for folder in sorted(self.directory.glob("*/")):
-            found = list[tuple[Path, Manifest]]()
-            for store in stores(folder):
-                with suppress(NoIndexError):  # it is damaged, and reported when it is opened
-                    manifest = Manifest.read(store)
-                    if manifest:
-                        found.append((store, manifest))
-
-            # Another collection of this name, in another folder, may have its stores here.
-            of_these = found
-            if len(found) > 1:
-                of_these = [index for index in found if self._is_of_these_files(index[1])]
-            yield from (of_these or found)[:1]
-
-    def _is_of_these_files(self, manifest: Manifest) -> bool:
-        paths = [self.layout.dump("Posts"), corpus_in(self.layout.data)]
-        here = sources(path for path in paths if path)
-        names = {source.name for source in here}
-        return all(source in here for source in manifest.sources if source.name in names)
+    def _manifests(self) -> Iterator[tuple[Path, Manifest]]:
+        """Yield the stores of all tasks with their manifests."""
+        for store in [store for task in self.directory.glob("*/") for store in stores(task)]:
+            manifest = readable_manifest(store)  # A damaged one is reported when it is opened.
+            if manifest:
+                yield store, manifest
 
     @property
     def has_posts(self) -> bool:
@@ -163,20 +212,21 @@ class Collection:
             return False
         return any(
             row is not None and row.get("PostTypeId") == str(ANSWER)
-            for _, row in parsed_rows(self.site.posts, "posts")
+            for _, row in parsed_rows(self.origin_site.posts, "posts")
         )
 
     @cached_property
     def _posts(self) -> PostTable:
-        made_of = sources([self.site.posts])
-        for store, manifest in self._indexes():
+        made_of = sources([self.origin_site.posts])
+        for store, manifest in self._manifests():
             of_same_file = all(source in manifest.sources for source in made_of)
-            if POST_TABLE not in manifest.files or not of_same_file:
+            until = manifest.recipe.get("chosen", {}).get("until")
+            if POST_TABLE not in manifest.files or not of_same_file or until != self.until:
                 continue
             if not any(manifest.damages(store, names=[POST_TABLE])):
-                return PostTable.load(store / POST_TABLE, self.site.posts)
+                return PostTable.load(store / POST_TABLE, self.origin_site.posts)
 
-        return self.site.scan()
+        return self.origin_site.scan()
 
     @property
     def posts_if_known(self) -> PostTable | None:
@@ -184,7 +234,7 @@ class Collection:
         if not self.layout.has_posts():
             return None
         have_table = "_posts" in vars(self) or any(self.directory.glob(f"*/*/{POST_TABLE}"))
-        if have_table or self.site.posts.stat().st_size <= QUICKLY_READ:
+        if have_table or self.origin_site.posts.stat().st_size <= QUICKLY_READ:
             return self.posts
         return None
 
@@ -228,7 +278,7 @@ class Collection:
         """The address of the site whose users wrote the posts."""
         if not self.has_posts:
             return ""
-        return self.chosen.get("site") or self.site.address
+        return self.site or self.origin_site.address
 
     def linked_post(self, url: str) -> str | None:
         """Return the id of the post that a link on the page of a post leads to.

@@ -1,23 +1,22 @@
-"""A folder of files as a collection: its parts are written as the rows of a corpus, once.
+"""The files of a folder as rows: which are read, and how their parts refer to each other.
 
-The corpus is below the indexes, in `files/NAME`, as BEIR has it; `queries.jsonl`, judgments
-and `macros.tex` of the folder are taken over. A folder without queries asks each statement of LaTeX
-with a proof that refers to others for these. It is written anew when a file of the folder has
-changed, and the index of the old corpus is then out of date. Hidden files and folders and those of
-packages are left out; so are links that lead out of the folder.
+`queries.jsonl`, judgments and `macros.tex` of the folder are taken over. A folder without queries
+asks each statement of LaTeX with a proof that refers to others for these. Hidden files and folders
+and those of packages are left out; so are the indexes and links that lead out of the folder.
 """
 
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, Final
@@ -29,10 +28,8 @@ from arqmath_bm25.collection.source_files import READERS, FilePart, included_fil
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import open_bytes, parse_json, read_text
 from arqmath_bm25.core.system import needed_by
-from arqmath_bm25.core.writing import complete, written_json
-from arqmath_bm25.version import __version__
+from arqmath_bm25.core.writing import complete
 
-_MADE_OF: Final = "made_of.json"
 _MACROS: Final = "macros.tex"
 _TAKEN_OVER: Final = (QUERIES, *QRELS, _MACROS)
 _LEFT_OUT: Final = frozenset(("node_modules", "__pycache__", "site-packages"))
@@ -48,134 +45,117 @@ class Listing:
 
     root: Path
     files: list[Path] = field(default_factory=list)  # that are read, in order
-    watched: list[Path] = field(default_factory=list)  # of which a change is a change of the corpus
+    read: list[tuple[str, str]] = field(default_factory=list)  # name and path, with those beside
     others: Counter[str] = field(default_factory=Counter)  # endings of the other files
     links: int = 0  # that lead out of the folder
 
+    def taken_in(self) -> list[str]:
+        """Return the names of further files, which LaTeX takes in."""
+        found: set[Path] = set()
+        for path in self.files:
+            found |= _included(path, self.root)
+        names = {os.path.relpath(path, self.root.resolve()) for path in found}
+        return sorted(names - {name for name, _ in self.read})
 
-def is_file_collection(data: Path) -> bool:
+
+def is_file_collection(data: Path, indexes: Path) -> bool:
     """Return whether DATA is a source file or a table, or a folder with source files."""
     if data.is_file():
-        return _ending(data) in {*READERS, *_TABLES}
-    return data.is_dir() and any(_ending(path) in READERS for path in _walk(data))
+        return _ending(data.name) in {*READERS, *_TABLES}
+    return data.is_dir() and any(_ending(entry.name) in READERS for entry in _walk(data, indexes))
 
 
-def written_corpus(data: Path, parent: Path, whole: bool | None = None) -> Path:
-    """Return the directory below `parent` with the corpus of a folder or file, written if need be.
+def folder_name(data: Path) -> str:
+    """Return the name of a folder or file as that of a directory."""
+    path = data.resolve()
+    name = path.name
+    if path.is_file():
+        name = name.partition(".")[0]
+    return re.sub(r"[^\w.-]", "-", name).strip(".-") or "files"
 
-    With `whole` each file is one document; None: as the corpus was written before. Raises
-    InputError if no file can be read, and for a table with a row that is no document.
+
+def write_files(listing: Listing, directory: Path, whole: bool) -> None:
+    """Write the parts of files, or the rows of a table, as the corpus of a directory.
+
+    With `whole` each file is one document. Raises InputError if no file can be read, and for a
+    table with a row that is no document.
     """
-    directory = _directory(data, parent)
-    before = _made_of(directory)
-    if whole is None:
-        whole = bool(before.get("whole", False))
-
-    listing = _listed(data)
-    state = _state(listing)
-    made_of = {
-        "folder": str(data.resolve()),
-        "whole": whole,
-        "version": __version__,
-        "state": state,
-    }
-    if before == made_of:
-        return directory
-
-    _tell_of_changes(data, before.get("state"), state)
-    if _ending(data) in _TABLES:
-        write_corpus(_TABLES[_ending(data)](data), directory, data)
+    first = listing.files[0]
+    table = _TABLES.get(_ending(first.name))
+    if table:
+        write_corpus(table(first), directory, first)
     else:
         _write_parts(listing, directory, whole)
 
-    with complete(directory / _MADE_OF) as file:
-        json.dump(made_of, file)
-    return directory
 
-
-def _ending(path: Path) -> str:
+def _ending(name: str) -> str:
     """Return the ending of a name in lower case: .md, .jsonl.gz."""
-    endings = [ending.lower() for ending in path.suffixes[-2:]]
-    if endings[-1:] in ([".gz"], [".zst"]):
-        return "".join(endings)
-    return "".join(endings[-1:])
+    _, *endings = name.lower().strip(".").split(".")
+    if endings[-1:] in (["gz"], ["zst"]):
+        endings = endings[-2:]
+    else:
+        endings = endings[-1:]
+    return "".join(f".{ending}" for ending in endings)
 
 
-def _directory(data: Path, parent: Path) -> Path:
-    """Return the directory of a corpus; a second folder of the same name gets a longer one."""
-    folder = data.resolve()
-    name = folder.name
-    if data.is_file():
-        name = name.partition(".")[0]
-    name = re.sub(r"[^\w.-]", "-", name).strip(".-") or "files"
-    directory = parent / name
-    if _made_of(directory).get("folder") in (None, str(folder)):
-        return directory
-
-    digest = hashlib.sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()
-    return parent / f"{name}-{digest[:8]}"
-
-
-def _made_of(directory: Path) -> dict[str, Any]:
-    made_of = written_json(directory / _MADE_OF)
-    if not isinstance(made_of, dict):
-        return {}
-    return made_of
-
-
-def _walk(folder: Path) -> Iterator[Path]:
+def _walk(folder: Path, indexes: Path) -> Iterator[os.DirEntry[str]]:
     """Yield the files of a folder in order, without hidden ones; no folder is a link."""
-    for name, folders, files in os.walk(folder):
-        folders[:] = sorted(
-            inner for inner in folders if not inner.startswith(".") and inner not in _LEFT_OUT
-        )
-        for file in sorted(files):
-            if not file.startswith("."):
-                yield Path(name, file)
+    left_out = os.path.realpath(indexes)
+    folders = [str(folder)]
+    while folders:
+        inner = []
+        entries: list[os.DirEntry[str]] = []
+        with suppress(OSError), os.scandir(folders.pop()) as found:
+            entries = sorted(found, key=attrgetter("name"))
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in _LEFT_OUT and os.path.realpath(entry.path) != left_out:
+                    inner.append(entry.path)
+            elif not entry.is_dir():
+                yield entry
+        folders += reversed(inner)
 
 
-def _listed(data: Path) -> Listing:
+def listed(data: Path, indexes: Path) -> Listing:
+    """List the files of a folder, without its indexes, or a file with those beside it."""
+    root = data
     if data.is_file():
-        beside = [data.parent / name for name in _TAKEN_OVER]
-        return Listing(data.parent, [data], [data, *sorted(_included(data, data.parent)), *beside])
+        root = data.parent
+    listing = Listing(root)
+    beside = [(name, str(root / name)) for name in _TAKEN_OVER]
+    if data.is_file():
+        listing.files.append(data)
+        listing.read = [(data.name, str(data)), *beside]
+        return listing
 
-    listing = Listing(data)
-    taken_over = {data / name for name in _TAKEN_OVER}
-    root = data.resolve()
-
-    for path in _walk(data):
-        if path.is_symlink() and not path.resolve().is_relative_to(root):
+    resolved = root.resolve()
+    begin = len(str(root / "x")) - 1
+    if str(root) == ".":
+        begin = 2
+    for entry in _walk(data, indexes):
+        if entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(resolved):
             listing.links += 1
             continue
+        name = entry.path[begin:]
+        if name in _TAKEN_OVER:
+            continue
 
-        listing.watched.append(path)  # another may take it in by \input
-        if _ending(path) in READERS and path not in taken_over:
-            listing.files.append(path)
-        elif path not in taken_over:
-            listing.others[_ending(path) or "without an ending"] += 1
+        ending = _ending(entry.name)
+        if ending in READERS:
+            listing.files.append(Path(entry.path))
+            listing.read.append((name, entry.path))
+        else:
+            listing.others[ending or "without an ending"] += 1
 
+    listing.read += beside
     return listing
 
 
-def _state(listing: Listing) -> dict[str, list[int]]:
-    """Map the name of each file that is watched to its size and time."""
-    state = {}
-    root = listing.root.resolve()
-    for path in listing.watched:
-        if path.is_file():
-            status = path.stat()
-            name = os.path.relpath(path.resolve(), root)
-            state[name] = [status.st_size, status.st_mtime_ns]
-
-    return state
-
-
-def _tell_of_changes(data: Path, before: object, now: Mapping[str, list[int]]) -> None:
-    """Say which files differ from those that the corpus was made of."""
+def tell_of_changes(data: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Say which files differ from those that a corpus was made of."""
     from arqmath_bm25.core.progress import tell
-
-    if not isinstance(before, dict):
-        return
 
     names = {
         "changed": [name for name in now if before.get(name, now[name]) != now[name]],
@@ -242,12 +222,10 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
             raise
 
     for name in _TAKEN_OVER:
-        file, copy = listing.root / name, directory / name
+        file = listing.root / name
         if file.is_file():
-            with complete(copy) as text:
+            with complete(directory / name) as text:
                 text.write(read_text(file))
-        else:
-            copy.unlink(missing_ok=True)
     if asked and not (listing.root / QUERIES).is_file():
         write_queries(asked, directory)
 
@@ -281,7 +259,7 @@ def _resolved(
 
 
 def _included(path: Path, root: Path) -> set[Path]:
-    if _ending(path) not in READERS:
+    if _ending(path.name) not in READERS:
         return set()
     try:
         return included_files(path, root)

@@ -5,6 +5,7 @@ An error about a missing file says where it is published.
 """
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal
@@ -26,6 +27,8 @@ _DUMPS: Final = ("Collection/{}.V1.3.xml", "Collection/{}.V1.2.xml", "{}.xml", "
 _KNOWN: Final = tuple(
     "Collection Topics Formulas Posts.xml knowledge_base.json nlps corpus.jsonl".split()
 )
+_HEAD: Final = 4_096  # characters by which a file of topics is recognized
+_IMPORT: Final = re.compile(r"corpus-[0-9a-f]{16}")  # the name of an import; see imports.py
 # Newest first. Formulas of v1 have no visual ids: they can be searched, but not evaluated.
 _FORMULAS: Final = ("v3", "v2", "v1")
 
@@ -42,6 +45,8 @@ class Layout:
         self.name = data.resolve().name
         if data.is_file():
             self.name = data.resolve().stem
+        elif _IMPORT.fullmatch(self.name):
+            self.name = data.resolve().parent.name
 
     def is_known(self) -> bool:
         """Return whether the directory has the form of a distribution, a dump or a corpus."""
@@ -159,6 +164,16 @@ class Layout:
             )
         source = f"it is published at {PUBLISHED}, and `arqmath-bm25 fetch` downloads it"
         raise InputError(f'DATA={self.data}: missing file "{path}"; {source}')
+
+
+def ntcir_topics(data: Path) -> Path | None:
+    """Return the file of NTCIR's topics in a folder; None if there is none."""
+    for path in sorted(data.glob("*.xml")):
+        with path.open(encoding="utf-8", errors="replace") as file:
+            head = file.read(_HEAD)
+        if "ntcir" in head.lower() and "topic" in head:
+            return path
+    return None
 
 
 def _unknown(data: Path) -> InputError:

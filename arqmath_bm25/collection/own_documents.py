@@ -18,7 +18,7 @@ in `qrels/test.tsv` or `qrels/test.jsonl`.
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
@@ -54,6 +54,7 @@ _DELIMITER: Final = re.compile(r"\$|\\[(\[]|\\begin\{")
 _PERCENT: Final = re.compile(r"(?<!\\)%")  # It begins no comment in a title, which is one line.
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 RowSpan = tuple[int, int]  # byte offset of a row in its file, and its length
+RowReader = Callable[[str, str], "UserDocument"]  # of where a row is, for messages, and its text
 _ENCODE: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -173,20 +174,29 @@ def read_documents(path: Path) -> Iterator[tuple[UserDocument, RowSpan]]:
     without rows. The message names file and line.
     """
     with path.open("rb") as file:
-        yield from _documents(path, file)
+        yield from _documents(path, file, _reader_of(path))
 
 
-def _documents(path: Path, rows: Iterable[bytes]) -> Iterator[tuple[UserDocument, RowSpan]]:
+def _reader_of(path: Path) -> RowReader:
+    """Return the reader of the rows of a file."""
+    if path.suffix.lower() == ".tsv":
+        return _of_tsv
+    return _of_json
+
+
+def _documents(
+    path: Path, rows: Iterable[bytes], reader: RowReader
+) -> Iterator[tuple[UserDocument, RowSpan]]:
     lines: dict[str, int] = {}
     offset = 0
 
     for number, line in enumerate(rows, 1):
         span = offset, len(line)
         offset += len(line)
-        if not line.strip() or (number == 1 and _is_header(path, line)):
+        if not line.strip() or (number == 1 and _is_header(reader, line)):
             continue
 
-        document = _read(path, number, line)
+        document = _read(path, number, line, reader)
         first = lines.setdefault(document.doc_id, number)
         if first != number:
             raise InputError(
@@ -200,23 +210,20 @@ def _documents(path: Path, rows: Iterable[bytes]) -> Iterator[tuple[UserDocument
         raise InputError(f"{path}: there are no rows; expected a document on each line")
 
 
-def read_document(path: Path, span: RowSpan) -> UserDocument:
-    """Read the document at a byte offset."""
-    offset, length = span
-    with path.open("rb") as file:
-        file.seek(offset)
-        return _read(path, 0, file.read(length))
+def read_row(path: Path, row: bytes) -> UserDocument:
+    """Read the document of one row of a file."""
+    return _read(path, 0, row, _reader_of(path))
 
 
-def _is_header(path: Path, line: bytes) -> bool:
-    if path.suffix.lower() != ".tsv":
+def _is_header(reader: RowReader, line: bytes) -> bool:
+    if reader is not _of_tsv:
         return False
     first, _, _ = line.removeprefix(b"\xef\xbb\xbf").partition(b"\t")
     name = first.strip().decode("utf-8", "replace")
     return name in IDS
 
 
-def _read(path: Path, number: int, line: bytes) -> UserDocument:
+def _read(path: Path, number: int, line: bytes, reader: RowReader) -> UserDocument:
     where = f"{path}: line {number}"
     try:
         text = line.decode("utf-8").lstrip("\ufeff").rstrip("\r\n")
@@ -225,11 +232,7 @@ def _read(path: Path, number: int, line: bytes) -> UserDocument:
             f"{where}: byte {error.start + 1} is not UTF-8; save the file as UTF-8"
         ) from None
 
-    if path.suffix.lower() == ".tsv":
-        document = _of_tsv(where, text)
-    else:
-        document = _of_json(where, text)
-
+    document = reader(where, text)
     if not _ID.fullmatch(document.doc_id) or len(document.doc_id.encode()) > _LONGEST_ID:
         raise InputError(
             f"{where}: id is {shown(document.doc_id)}; expected text without white space or "
@@ -281,14 +284,13 @@ def _of_json(where: str, line: str) -> UserDocument:
 
 def write_corpus(
     rows: Iterable[Mapping[str, Any]], directory: Path, source: Path = Path("documents")
-) -> Path:
-    """Write documents as the corpus of a directory; return the directory.
+) -> None:
+    """Write documents as the corpus of a directory.
 
     Raises InputError as `read_documents` does, with `source` as the name of the file. Nothing is
     written then.
     """
     _write(directory / CORPUS, _corpus_lines(rows, source))
-    return directory
 
 
 def corpus_digest(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -302,7 +304,7 @@ def corpus_digest(rows: Iterable[Mapping[str, Any]]) -> str:
 def _corpus_lines(rows: Iterable[Mapping[str, Any]], source: Path) -> Iterator[str]:
     """Yield documents as the lines of a corpus."""
     lines = (json.dumps(row, default=str).encode() for row in rows)
-    for document, _ in _documents(source.with_suffix(""), lines):
+    for document, _ in _documents(source, lines, _of_json):
         yield _ENCODE(document._asdict())
 
 
@@ -326,15 +328,12 @@ def write_queries(statements: Iterable[Statement], directory: Path) -> None:
     _write(directory / QRELS[0], judgments)
 
 
-def write_ir_dataset(name: str, parent: Path) -> Path:
-    """Write a set of ir_datasets in BEIR form, unless it is there already; return its directory.
+def write_ir_dataset(name: str, directory: Path) -> None:
+    """Write a set of ir_datasets in BEIR form.
 
     Raises InputError if ir_datasets is not installed, does not know the set, or cannot read it, and
     for a set without documents or without queries.
     """
-    directory = parent / re.sub(r"[^A-Za-z0-9._-]", "-", name)
-    if (directory / QUERIES).is_file():
-        return directory
     with needed_by(f"{IRDS}{name}", "ir-datasets"):
         import ir_datasets
 
@@ -354,8 +353,6 @@ def write_ir_dataset(name: str, parent: Path) -> Path:
     except (ImportError, OSError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{IRDS}{name}: ir_datasets cannot read this set: {reason}") from None
-
-    return directory
 
 
 def _write_set(dataset: Any, directory: Path, excluding: int | None) -> None:

@@ -5,17 +5,21 @@ complete. A lock file next to it allows only one process at a time to build it.
 """
 
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
-from arqmath_bm25.core.errors import InputError, InterruptedWorkError
+from arqmath_bm25.core.errors import BusyError, InputError, InterruptedWorkError
 from arqmath_bm25.core.system import exchange
 from arqmath_bm25.core.writing import alone, is_planted, lock_path, naming_errors, refuse_link
 
 # In a directory that is being built: the documents, with which the next build can resume.
 DOCUMENTS: Final = "documents"
+_PAUSE: Final = 0.2  # seconds
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -44,6 +48,21 @@ def building(directory: Path, resumes: bool = False) -> Iterator[Path]:
         finally:
             if not keep:
                 _remove(temporary, directory)
+
+
+def patiently(build: Callable[[], T]) -> T:
+    """Return what `build` returns; wait, and say so, while another process is at the same work."""
+    from arqmath_bm25.core.progress import tell  # loads rich, which scoring need not wait for
+
+    waits = False
+    while True:
+        try:
+            return build()
+        except BusyError as busy:
+            if not waits:
+                tell(f"{str(busy).partition(';')[0]}; this one waits")
+            waits = True
+            time.sleep(_PAUSE)
 
 
 def sweep(directory: Path) -> None:

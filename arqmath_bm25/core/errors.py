@@ -51,6 +51,10 @@ class InterruptedWorkError(InputError):
     """Work that was stopped from outside; the same command resumes it."""
 
 
+class BusyError(InputError):
+    """Another process is writing the same; it may end soon."""
+
+
 class NoIndexError(InputError):
     """There is no index of a task that serves; `index` builds it, for `engine` if that is given."""
 

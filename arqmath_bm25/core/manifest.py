@@ -34,6 +34,7 @@ class Manifest:
     counts: dict[str, int]
     seconds: float  # duration of the build
     version: str = field(default=__version__)
+    decisions: dict[str, bool] = field(default_factory=dict)  # of the task, by what it counted
 
     @classmethod
     def read(cls, directory: Path) -> Manifest | None:

@@ -5,25 +5,26 @@ the contents of the files that the store was built from, and the version of this
 can be moved, and it serves every copy of these files; other settings or files have another store.
 """
 
+import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import weakref
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from arqmath_bm25.core.building import delete, remove, sweep, under_construction, unfinished
+from arqmath_bm25.core.building import delete, remove, under_construction, unfinished
 from arqmath_bm25.core.errors import NoIndexError
 from arqmath_bm25.core.manifest import MANIFEST, Manifest, digest_of, minor
 from arqmath_bm25.core.reading import parse_json
+from arqmath_bm25.core.system import lock
 from arqmath_bm25.core.writing import Source
 from arqmath_bm25.version import __version__
 
 _STORE: Final = re.compile(r"(?P<engine>[a-z]{1,20})-(?P<digest>[0-9a-f]{16})")
 _OLD_PART: Final = re.compile(r"[a-z][a-z._]*")  # of an index before 0.5
-
-E = TypeVar("E", bound=str)  # the names of engines
 
 
 def store_name(engine: str, content_digest: str) -> str:
@@ -32,16 +33,15 @@ def store_name(engine: str, content_digest: str) -> str:
     return f"{engine}-{digest[:16]}"
 
 
-def engines_of(store: Path, engines: Iterable[E]) -> list[E]:
-    """Return the engines that have a store of the same content as a given store."""
-    digest = store.name.partition("-")[2]
-    return [engine for engine in engines if store.with_name(f"{engine}-{digest}").is_dir()]
-
-
 def stores(folder: Path) -> list[Path]:
-    """Return the stores of a task; the first is the one that `index` built or found last."""
+    """Return the stores of a task by their names."""
     found = [path for path in folder.glob("*-*") if _STORE.fullmatch(path.name) and path.is_dir()]
-    return sorted(found, key=lambda path: (-_last_asked(path), path.name))
+    return sorted(found)
+
+
+def is_store(name: str) -> bool:
+    """Return whether a name is the path of a store."""
+    return (Path(name) / MANIFEST).is_file()
 
 
 def readable_manifest(store: Path) -> Manifest | None:
@@ -80,13 +80,13 @@ def _why_absent(store: Path, recipe: Mapping[str, Any], sources: Sequence[Source
     if any(folder.glob(f"*-{digest}")):
         return f"{folder}: this index was not built for the engine {engine}"
 
-    for other in stores(folder):
-        try:
-            manifest = Manifest.read(other)
-        except NoIndexError as error:
-            return str(error)
-        if manifest:
-            return f"{folder}: {manifest.stale_reason(recipe, sources)}"
+    others = stores(folder)
+    if others:
+        there = "; ".join(_told(other, recipe, sources) for other in others)
+        return (
+            f"{folder}: there is no index of these settings and files; there are, to be opened by "
+            f"their paths in place of {folder.name}, {there}"
+        )
     if is_before_stores(folder):
         return f"{folder}: this index was built by a version before 0.5, whose form is another one"
 
@@ -100,27 +100,55 @@ def _why_absent(store: Path, recipe: Mapping[str, Any], sources: Sequence[Source
     return f"{folder}: there is no index"
 
 
-def mark_as_latest(store: Path) -> None:
-    """Make `stores` list this store first, and remove the remains of killed builds of it."""
-    if stores(store.parent)[0] != store:
-        with suppress(OSError):  # The user may have no right to write.
-            os.utime(store / MANIFEST)
-    sweep(store)
-
-
-def remove_former(folder: Path, sources: Sequence[Source]) -> None:
-    """Remove the stores of a task that were built from other files."""
-    for store in stores(folder):
-        manifest = readable_manifest(store)
-        if manifest and manifest.sources != sources:
-            remove(store)
-
-
-def _last_asked(store: Path) -> int:
+def _told(store: Path, recipe: Mapping[str, Any], sources: Sequence[Source]) -> str:
+    """Say why another store is not the one that is asked for, and how it is opened."""
     try:
-        return (store / MANIFEST).stat().st_mtime_ns
-    except OSError:
-        return 0
+        manifest = Manifest.read(store)
+    except NoIndexError as error:
+        return str(error)
+    if manifest is None:
+        return f"{store} (its {MANIFEST} is missing)"
+
+    line = f"{store} ({manifest.stale_reason(recipe, sources)}"
+    options = [f"--{name} {value}" for name, value in manifest.recipe.get("chosen", {}).items()]
+    changed = [*options, *_changes(manifest.recipe, recipe)]
+    if changed:
+        line += f": {', '.join(changed)}"
+    return f"{line})"
+
+
+def _changes(recipe: Mapping[str, Any], asked: Mapping[str, Any], at: str = "") -> list[str]:
+    """Return the settings of a recipe that differ from those that are asked for."""
+    changes = []
+    for key, value in recipe.items():
+        of_asked = asked.get(key)
+        if key == "chosen" or value == of_asked:
+            continue
+        if isinstance(value, Mapping) and isinstance(of_asked, Mapping):
+            changes += _changes(value, of_asked, f"{at}{key}.")
+        else:
+            changes.append(f"{at}{key}: {json.dumps(value)}")
+    return changes
+
+
+def keep(store: Path, user: object) -> None:
+    """Keep `remove_unless_open` from a store as long as there is its user."""
+    descriptor = os.open(store / MANIFEST, os.O_RDONLY | os.O_CLOEXEC)
+    weakref.finalize(user, os.close, descriptor)
+    lock(descriptor, shared=True)
+
+
+def remove_unless_open(store: Path) -> bool:
+    """Remove a store that no process has open; return whether it is gone."""
+    try:
+        with (store / MANIFEST).open("rb") as file:
+            lock(file.fileno(), wait=False)
+            remove(store)
+    except FileNotFoundError:
+        remove(store)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def is_before_stores(folder: Path) -> bool:
@@ -141,13 +169,16 @@ class Outdated:
         files = [file for part in self.parts for file in (part, *part.rglob("*"))]
         return sum(file.lstat().st_size for file in files if not file.is_dir())
 
-    def remove(self) -> None:
-        """Remove it. Raises InputError if a process is building it."""
+    def remove(self) -> bool:
+        """Remove it unless a process has it open, and return whether it is gone.
+
+        Raises InputError if a process is building it.
+        """
         if _STORE.fullmatch(self.path.name):
-            remove(self.path)
-            return
+            return remove_unless_open(self.path)
         for part in self.parts:
             delete(part)
+        return True
 
 
 def outdated(asked: Path) -> list[Outdated]:

@@ -22,12 +22,16 @@ _EXCHANGE: Final = 2
 _QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")  # of a container: "QUOTA PERIOD", or "max PERIOD"
 
 
-def lock(descriptor: int, wait: bool = True) -> None:
+def lock(descriptor: int, wait: bool = True, shared: bool = False) -> None:
     """Lock an open file or directory until it is closed; BlockingIOError if another has it.
+
+    Several may have it `shared`, while nobody has it alone.
 
     On a file system without locks (Lustre mounted `noflock`, NFS without lockd) this says so once.
     """
-    operation = fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB
+    operation = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    if not wait:
+        operation |= fcntl.LOCK_NB
     try:
         fcntl.flock(descriptor, operation)
     except OSError as error:

@@ -23,7 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any, Final, NoReturn, cast
 
-from arqmath_bm25.core.errors import InputError, cause
+from arqmath_bm25.core.errors import BusyError, InputError, cause
 from arqmath_bm25.core.reading import parse_json
 from arqmath_bm25.core.system import lock
 
@@ -406,7 +406,7 @@ def locked(path: Path, busy: Callable[[], str]) -> Iterator[int]:
             try:
                 lock(descriptor, wait=False)
             except BlockingIOError:
-                raise InputError(busy()) from None
+                raise BusyError(busy()) from None
 
             # Else its writer has renamed or removed it since it was opened.
             status = _status(path)

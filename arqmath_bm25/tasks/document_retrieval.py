@@ -7,10 +7,11 @@ threads, so there is no reranker.
 from __future__ import annotations
 
 import hashlib
+import os
+import weakref
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import pairwise, repeat
 from pathlib import Path
@@ -28,23 +29,19 @@ from arqmath_bm25.analysis.tokenizer import tokenizer_version
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import (
     QUERIES,
-    RowSpan,
     UserDocument,
     corpus_in,
-    read_document,
     read_documents,
+    read_row,
 )
 from arqmath_bm25.core.building import DOCUMENTS
-from arqmath_bm25.core.errors import InputError, NoIndexError, shown
+from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.id_table import IdTable, write_ids
-from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import counted, tell
 from arqmath_bm25.core.reading import read_text
 from arqmath_bm25.core.records import Hit, Topic
-from arqmath_bm25.core.stores import stores
 from arqmath_bm25.core.tested import read_numbers, write_checksums
 from arqmath_bm25.core.workers import Workers
-from arqmath_bm25.core.writing import sources
 from arqmath_bm25.engines.engine import Document as Indexed
 from arqmath_bm25.tasks.answers.answer_documents import answer_fields, question_fields
 from arqmath_bm25.tasks.cited.cited_documents import (
@@ -62,7 +59,8 @@ from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, Topic
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 
 _IDS: Final = "documents.ids"  # core/id_table.py
-_SPANS: Final = "documents.spans"  # offset and length of the row of each document (int64)
+# Of the row of each document: offset, length and a digest (int64).
+_ROWS: Final = "documents.rows"
 _PER_PART: Final = 2_500  # documents
 _LEAST_SHARE: Final = 0.01  # of documents with formulas, for those of queries to be searched for
 _KINDS: Final[dict[str, str]] = {
@@ -80,6 +78,8 @@ _REPAIRED: Final = "of them with commands repaired"  # their backslashes were lo
 _UNDIVIDED: Final = "undivided"
 _IN_LEAN: Final = "of them in Lean"
 _WITHOUT_WORDS, _WITHOUT_FORMULAS = "of them without words", "of them without formulas"
+# Decisions of a build.
+_ANY_FORMULA, _FORMULAS, _LEAN, _REFERENCES = "any formula", "formulas", "lean", "references"
 
 
 class DocumentRetrieval(IndexedTask[DocumentSettings]):
@@ -150,7 +150,7 @@ class DocumentRetrieval(IndexedTask[DocumentSettings]):
             counts[STATEMENTS] = learn_references(collection, path, ids, learnt, self.settings)
         return dict(counts)
 
-    def _tell_of(self, counts: Counter[str], data: Path) -> None:
+    def _tell_of(self, counts: Counter[str], data: str | Path) -> None:
         """Report the kinds of documents and faulty texts, and forget these counts."""
         found: dict[str, int] = {}
         for source, name in _KINDS.items():
@@ -191,6 +191,17 @@ class DocumentRetrieval(IndexedTask[DocumentSettings]):
             )
             yield f"{title.text} {text.text}".strip(), indexed
 
+    def decisions(self, counts: Mapping[str, int]) -> dict[str, bool]:
+        """Return which kinds of documents are frequent enough to be searched for."""
+        least = _LEAST_SHARE * counts["documents"]
+        with_formulas = counts["documents"] - counts.get(_WITHOUT_FORMULAS, 0)
+        return {
+            _ANY_FORMULA: with_formulas > 0,
+            _FORMULAS: with_formulas >= least,
+            _LEAN: counts.get(_IN_LEAN, 0) > least,
+            _REFERENCES: bool(counts.get(STATEMENTS)),
+        }
+
     def topic_files(
         self, collection: Collection, chosen: Sequence[str] | None = None
     ) -> list[tuple[str, Path]]:
@@ -201,21 +212,23 @@ class DocumentRetrieval(IndexedTask[DocumentSettings]):
 
         path = _corpus(collection).parent / QUERIES
         if not path.is_file():
-            if collection.of_files and collection.given.is_dir():
-                path = collection.given / QUERIES
+            if collection.is_imported:
+                path = Path(collection.given, QUERIES)
             raise InputError(
                 f"{path}: no such file; put the queries there, or give --topics FILE.jsonl"
             )
 
         return [(path.stem, path)]
 
-    def read(self, collection: Collection, folder: str, path: Path) -> TopicFile:
+    def read(
+        self, collection: Collection, folder: str, path: Path, index: OpenIndex | None = None
+    ) -> TopicFile:
         """Read queries, or topics of the labs."""
         if path.suffix == ".xml":
             return super().read(collection, folder, path)
 
         queries = [query for query, _ in read_documents(path)]
-        own = self._own_documents(queries, collection)
+        own = _own_documents(queries, collection, index)
         if own:
             tell(
                 f"{path}: {len(own):,} of {counted(len(queries), 'queries')} are documents of the "
@@ -230,35 +243,16 @@ class DocumentRetrieval(IndexedTask[DocumentSettings]):
 
         return TopicFile(folder, path, topics)
 
-    def _own_documents(self, queries: Sequence[UserDocument], collection: Collection) -> set[str]:
-        """Return the ids of queries that are documents: the same id and the same text."""
-        if _store(collection) is None:
-            return set()
-
-        table = _table(collection)
-        corpus = _corpus(collection)
-        own = set()
-        for query in queries:
-            span = table.span(query.doc_id)
-            if span is None:
-                continue
-            document = read_document(corpus, span)
-            if document.text.split() == query.text.split():
-                own.add(query.doc_id)
-
-        return own
-
-    def runnable(self, collection: Collection) -> tuple[list[str], str]:
+    def runnable(self, index: OpenIndex) -> tuple[list[str], str]:
         """Return the variants for which some document of the index has a field, and a note.
 
         Those that learn from references are left out where the index has none.
         """
-        counts = _counts(collection)
-
+        decisions = index.manifest.decisions
         variants = self.variants
-        if not counts.get(STATEMENTS):
+        if not decisions[_REFERENCES]:
             variants = [variant for variant in variants if variant not in self.settings.cited]
-        if counts.get(_WITHOUT_FORMULAS, 0) < counts.get("documents", 1):
+        if decisions[_ANY_FORMULA]:
             return variants, ""
 
         of_words = []
@@ -282,30 +276,19 @@ class DocumentRetrieval(IndexedTask[DocumentSettings]):
         In one with Lean, queries are read as Lean is too.
         """
         settings = self.settings
-        lacks_formulas = self._lacks_formulas(index.collection)
-        if lacks_formulas:
+        has_formulas = index.manifest.decisions[_FORMULAS]
+        if not has_formulas:
             latex = settings.analysis.latex.model_copy(update={"form": "raw"})
             analysis = settings.analysis.model_copy(update={"latex": latex})
             settings = settings.model_copy(update={"analysis": analysis})
 
         by_fields = FieldRanker(index, settings)
-        if self._has_lean(index.collection):
-            by_fields = DeclarationRanker(index, settings, keep_formulas=not lacks_formulas)
+        if index.manifest.decisions[_LEAN]:
+            by_fields = DeclarationRanker(index, settings, keep_formulas=has_formulas)
         if not settings.cited:
             return by_fields
         ids = IdTable(index.directory / _IDS)
         return CitedRanker(index, settings, by_fields, ids)
-
-    def _lacks_formulas(self, collection: Collection) -> bool:
-        counts = _counts(collection)
-        documents = counts.get("documents", 0)
-        with_formulas = documents - counts.get(_WITHOUT_FORMULAS, 0)
-        return with_formulas < _LEAST_SHARE * documents
-
-    def _has_lean(self, collection: Collection) -> bool:
-        counts = _counts(collection)
-        in_lean = counts.get(_IN_LEAN, 0)
-        return in_lean > _LEAST_SHARE * counts.get("documents", 0)
 
     def tag(self, variant: str) -> str:
         """Return the tag of the run of a variant."""
@@ -315,9 +298,14 @@ class DocumentRetrieval(IndexedTask[DocumentSettings]):
         """Return the variant: the folder has the name of the queries."""
         return variant
 
-    def found(self, hit: Hit, collection: Collection) -> Found:
+    def found(self, hit: Hit, index: OpenIndex) -> Found:
         """Return a document."""
-        document = self._read(hit, collection)
+        document = index.texts.read(hit.doc_id)
+        if document is None:
+            notice = f"(changed in {index.texts.corpus.name} since it was indexed)"
+            return Found(text=notice, is_lost=True)
+
+        document = document.marked(self.delimiters)
         body = document.body(self.delimiters)
         return Found(
             title=document.heading(self.delimiters),
@@ -328,87 +316,85 @@ class DocumentRetrieval(IndexedTask[DocumentSettings]):
 
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return a document as a hit without a score, None if there is none."""
-        if _table(index.collection).span(docno) is None:
+        if not index.texts.has(docno):
             return None
         return Hit(docno, 0)
 
-    def _read(self, hit: Hit, collection: Collection) -> UserDocument:
-        span = _table(collection).span(hit.doc_id)
-        if span is None:
-            raise InputError(f"{_corpus(collection)}: there is no document {shown(hit.doc_id)}")
-        document = read_document(_corpus(collection), span)
-        return document.marked(self.delimiters)
+    def texts(self, index: OpenIndex) -> _DocumentTable:
+        """Return the table of documents."""
+        return _DocumentTable(index.directory, _corpus(index.collection))
 
 
 class _DocumentTable:
-    """Where the row of each document is in the corpus; mapped into memory."""
+    """Where the row of each document is in the corpus, which stays open; mapped into memory."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, corpus: Path) -> None:
+        self.corpus = corpus
+        self._file = os.open(corpus, os.O_RDONLY | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, self._file)
         self._ids = IdTable(directory / _IDS)
-        self._spans = read_numbers(directory / _SPANS, "<i8").reshape(-1, 2)
+        self._rows = read_numbers(directory / _ROWS, "<i8").reshape(-1, 3)
 
-    def span(self, doc_id: str) -> RowSpan | None:
-        """Return the offset and length of a document's row, None if there is no such document."""
+    def has(self, doc_id: str) -> bool:
+        """Return whether there is a document with this id."""
+        (row,) = self._ids.find([doc_id])
+        return bool(row >= 0)
+
+    def read(self, doc_id: str) -> UserDocument | None:
+        """Return a document; None if its row is not the one that was indexed.
+
+        Raises InputError for an unknown document.
+        """
         (row,) = self._ids.find([doc_id]).tolist()
         if row < 0:
+            raise InputError(f"{self.corpus}: there is no document {shown(doc_id)}")
+
+        offset, length, digest = self._rows[row].tolist()
+        text = os.pread(self._file, length, offset)
+        if _digest(text) != digest:
             return None
-        offset, length = self._spans[row].tolist()
-        return offset, length
+        return read_row(self.corpus, text)
+
+
+def _digest(row: bytes) -> int:
+    """Return a number of 64 bits for the content of a row."""
+    return int.from_bytes(hashlib.sha256(row).digest()[:8], "little", signed=True)
 
 
 def _write_table(corpus: Path, directory: Path) -> NDArray[np.int64]:
     """Write where the row of each document is; return the offset and length of each."""
-    spans = array("q")
+    rows = array("q")
 
     def ids() -> Iterator[bytes]:
-        for document, span in read_documents(corpus):
-            spans.extend(span)
-            yield document.doc_id.encode()
+        with corpus.open("rb") as file:
+            for document, (offset, length) in read_documents(corpus):
+                file.seek(offset)
+                rows.extend((offset, length, _digest(file.read(length))))
+                yield document.doc_id.encode()
 
     write_ids(directory / _IDS, ids())
-    written = np.array(spans, "<i8")
-    written.tofile(directory / _SPANS)
-    write_checksums(directory / _SPANS)
-    return written.reshape(-1, 2)
+    written = np.array(rows, "<i8")
+    written.tofile(directory / _ROWS)
+    write_checksums(directory / _ROWS)
+    return written.reshape(-1, 3)[:, :2]
 
 
-def _store(collection: Collection) -> Path | None:
-    """Return the open store of documents, or else one of these documents; None if there is none."""
-    if DocumentRetrieval.name in collection.opened:
-        return collection.opened[DocumentRetrieval.name]
+def _own_documents(
+    queries: Sequence[UserDocument], collection: Collection, index: OpenIndex | None
+) -> set[str]:
+    """Return the ids of queries that are documents: the same id and the same text."""
+    texts = {query.doc_id: query.text.split() for query in queries}
+    documents: Iterable[UserDocument | None]
+    if index is not None:
+        documents = [index.texts.read(doc_id) for doc_id in texts if index.texts.has(doc_id)]
+    else:
+        documents = (document for document, _ in read_documents(_corpus(collection)))
 
-    (corpus,) = sources([_corpus(collection)])
-    for store in stores(collection.directory / DocumentRetrieval.name):
-        with suppress(NoIndexError):  # it is damaged
-            manifest = Manifest.read(store)
-            if manifest and corpus in manifest.sources:
-                return store
-    return None
-
-
-def _counts(collection: Collection) -> Mapping[str, int]:
-    """Return the counts that were made when the documents were indexed."""
-    store = _store(collection)
-    if store is None:
-        return {}
-    manifest = Manifest.read(store)
-    if manifest is None:
-        return {}
-    return manifest.counts
-
-
-def _table(collection: Collection) -> _DocumentTable:
-    store = _store(collection)
-    if store is None:
-        folder = collection.directory / DocumentRetrieval.name
-        raise NoIndexError(f"{folder}: there is no index", DocumentRetrieval.name)
-    written_at = (store / _SPANS).stat().st_mtime_ns
-    return _open_table(store, written_at)
-
-
-@lru_cache(maxsize=1)
-def _open_table(directory: Path, _: int) -> _DocumentTable:
-    return _DocumentTable(directory)
+    own = set()
+    for document in documents:
+        if document and document.text.split() == texts.get(document.doc_id):
+            own.add(document.doc_id)
+    return own
 
 
 # A process does many parts, and the analyzer remembers the formulas it has read.
@@ -431,8 +417,8 @@ def _documents(
     counts[_WITHOUT_WORDS] = 0
     counts[_WITHOUT_FORMULAS] = 0
 
-    for offset, length in spans.tolist():
-        read = read_document(path, (offset, length))
+    for row in _rows(path, spans):
+        read = read_row(path, row)
         kind = read.kind_under(delimiters)
         counts[_OF_KIND + kind] += 1
         if kind == "lean":
@@ -462,13 +448,18 @@ def _marks(spans: NDArray[np.int64]) -> list[int]:
     return marks
 
 
-def _content(path: Path, spans: NDArray[np.int64]) -> PartContent:
-    """Return a digest of the rows of a part, and their number."""
-    digest = hashlib.sha256(path.suffix.encode())
+def _rows(path: Path, spans: NDArray[np.int64]) -> Iterator[bytes]:
     with path.open("rb") as file:
         for offset, length in spans.tolist():
             file.seek(offset)
-            digest.update(file.read(length))
+            yield file.read(length)
+
+
+def _content(path: Path, spans: NDArray[np.int64]) -> PartContent:
+    """Return a digest of the rows of a part, and their number."""
+    digest = hashlib.sha256(path.suffix.encode())
+    for row in _rows(path, spans):
+        digest.update(row)
     return PartContent(digest.hexdigest(), len(spans))
 
 

@@ -12,8 +12,8 @@ For the command `index`, `ensure` looks for the store of the current settings an
 * The store exists, and its files are as they were written: nothing is built. (The store of a
   cluster is built again if the cluster has lost its documents.)
 * Only stores of other settings or files exist: the store is built next to them. They remain until
-  `index --prune` removes them. The exception is a folder of files: its content changes often, so
-  stores of earlier content are removed after the build.
+  `index --prune` removes them. The exception is what is imported, as a folder of files: its content
+  changes often, so the indexes of former imports of the same path are removed (imports.py).
 * An earlier build was interrupted, was killed, or lost a worker or the cluster: its directory still
   has the temporary name. The new build reads and analyses only the documents that the earlier one
   had not written. A build that fails for another reason removes its directory.
@@ -35,10 +35,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arqmath_bm25.core.building import DOCUMENTS, building
+from arqmath_bm25.core.building import DOCUMENTS, building, sweep
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest
 from arqmath_bm25.core.progress import status
-from arqmath_bm25.core.stores import mark_as_latest, remove_former, why_unusable
+from arqmath_bm25.core.stores import why_unusable
 from arqmath_bm25.core.tested import faulty
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
@@ -86,15 +86,11 @@ def ensure(
         if fault or any(faulty(store)) or not is_loaded(engine, content.task, store):
             to_build[engine] = store
         else:
-            mark_as_latest(store)
+            sweep(store)
             ready.append(ReadyStore(store, None))
 
     if to_build:
         ready += _build(content, to_build, workers, keep_documents)
-
-        # Each change of a file in a folder makes a new store; the old ones would pile up.
-        if content.collection.of_files:
-            remove_former(content.folder, content.sources)
     return ready
 
 
@@ -148,6 +144,7 @@ def _build(
             files={},
             counts=counts,
             seconds=round(time.monotonic() - began, 1),
+            decisions=task.decisions(counts),
         )
         manifests = []
         for directory in directories:

@@ -1,6 +1,6 @@
 """The content of an index: a task with its settings, and the files that it reads.
 
-A task comes with the settings of a configuration, or with those that its index was built with.
+A task comes with the settings of a configuration, or with those that a store was built with.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from arqmath_bm25.core.manifest import LOCAL_INDEX, content_digest
-from arqmath_bm25.core.stores import engines_of, readable_manifest, store_name, stores
+from arqmath_bm25.core.stores import store_name
 from arqmath_bm25.core.writing import Source, sources
 from arqmath_bm25.engines.engine import AUTO, Engine, EngineName, LocalName, flat_directory
 from arqmath_bm25.engines.opening import fits
-from arqmath_bm25.tasks import configured, task_class
+from arqmath_bm25.tasks import configured
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
@@ -44,6 +44,7 @@ class IndexContent:
     @classmethod
     def of(cls, task: IndexedTask[Any], collection: Collection) -> IndexContent:
         """Return the content of the index of a task for a collection."""
+        collection = collection.configured(task.settings.of_collection)
         recipe = task.recipe
         if collection.chosen:
             recipe = recipe | {"chosen": collection.chosen}
@@ -83,7 +84,7 @@ class IndexContent:
         """Return the paths of the stores of engines, whether they exist or not.
 
         For `auto` it returns those of all local engines that have a store of this content, or else
-        of the content that was asked for last, or else of flat postings.
+        that of flat postings.
         """
         if not self.task.fields:
             return {AUTO: self.store("auto")}
@@ -92,56 +93,30 @@ class IndexContent:
             if engine.name != "auto":
                 chosen[engine.name] = engine
                 continue
-            for name in self._built_engines():
-                chosen[name] = Engine(name)
+            built: list[EngineName] = [name for name in LOCAL if self._store(name).is_dir()]
+            for built_for in built or ["flat"]:
+                chosen[built_for] = Engine(built_for)
         return {engine: self.store(engine.name) for engine in chosen.values()}
-
-    def _built_engines(self) -> list[LocalName]:
-        for store in (self.store("flat"), *stores(self.folder)):
-            engines = engines_of(store, LOCAL)
-            if engines:
-                return engines
-        return ["flat"]
 
 
 def with_needed(tasks: Iterable[IndexedTask[Any]], collection: Collection) -> list[IndexContent]:
     """Return the contents of the indexes that tasks search, each once."""
     found = {task.name: task for task in tasks}
     for task in list(found.values()):
-        for needed in task.needed(collection):
+        configured_by = collection.configured(task.settings.of_collection)
+        for needed in task.needed(configured_by):
             if needed.name not in found:
-                found[needed.name] = as_built(needed.name, collection).index_task
+                found[needed.name] = of_config(needed.name, configured_by).index_task
     return [IndexContent.of(task, collection) for task in found.values()]
 
 
 def of_config(name: str, collection: Collection, config: Path | None = None) -> Task[Any]:
     """Return a task for a collection with the settings of `config`, or else the default ones."""
-    task = configured(name, config)
-    return task.on(task.index_task.fitted(collection))
+    return fitted(configured(name, config), collection)
 
 
-def as_built(name: str, collection: Collection) -> Task[Any]:
-    """Return a task with the settings of the store of these files that was asked for last.
-
-    If these were the default settings, it has the default ones as they are now.
-    """
-    asked = task_class(name)
-    owner = task_class(asked.index_of or name)
-    for store in stores(folder_of(owner, collection)):
-        manifest = readable_manifest(store)
-        if manifest is None:
-            continue
-
-        if manifest.default:
-            built = of_config(name, collection).index_task
-        else:
-            built = owner.of(manifest.settings, store).index_task
-        if manifest.sources != sources(built.sources(collection)):
-            continue
-
-        if manifest.default:
-            break
-        if owner is asked:
-            return built
-        return configured(name).on(built)
-    return of_config(name, collection)
+def fitted(task: Task[Any], collection: Collection) -> Task[Any]:
+    """Return a task that reads the texts of a collection as its options and macros say."""
+    of_index = task.index_task
+    collection = collection.configured(of_index.settings.of_collection)
+    return task.on(of_index.fitted(collection))

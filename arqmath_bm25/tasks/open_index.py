@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from arqmath_bm25.collection.imports import import_with, is_import
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.known_paths import digest_of, note_path
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest
 from arqmath_bm25.core.records import Hit, Part, Topic
-from arqmath_bm25.core.stores import readable_manifest, why_unusable
+from arqmath_bm25.core.stores import is_store, keep, readable_manifest, why_unusable
 from arqmath_bm25.core.writing import sources
 from arqmath_bm25.engines.engine import (
     AUTO,
@@ -27,11 +28,11 @@ from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.engines.opensearch.cluster_search import OpenSearchSearcher
 from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.runs.run_writing import ir_metadata
+from arqmath_bm25.tasks import task_class, trust
 from arqmath_bm25.tasks.cluster_blocks import indexes_in_cluster
 from arqmath_bm25.tasks.index_content import (
     LOCAL,
     IndexContent,
-    as_built,
     of_config,
     with_needed,
 )
@@ -71,15 +72,48 @@ class Index:
     ) -> Index:
         """Open the index of the task `name`, to be searched by `engine`.
 
-        Without `config` it is used with the settings that it was built with; if these were the
-        default ones, with the default ones as they are now. Raises NoIndexError if there is no
-        index, or it is not of these settings and files.
+        Its settings are those of `config`, or else the default ones. Raises NoIndexError if there
+        is no index of these settings and files.
         """
-        if config is None:
-            task = as_built(name, collection)
-        else:
-            task = of_config(name, collection, config)
+        if is_store(name):
+            trust([config] if config else [])
+            return cls.at(collection, Path(name), engine)
+        task = of_config(name, collection, config)
         return cls.of(task, collection, engine)
+
+    @classmethod
+    def at(
+        cls,
+        collection: Collection,
+        store: Path,
+        engine: Engine = AUTO,
+        task: Task[Any] | None = None,
+    ) -> Index:
+        """Open a store by its path, with the settings and options that its manifest has.
+
+        Raises NoIndexError if it is damaged or of other files, InputError if its settings name code
+        that no configuration has named.
+        """
+        manifest = Manifest.read(store)
+        if manifest is None:
+            raise NoIndexError(f"{store}: there is no index", store.parent.name)
+
+        chosen = manifest.recipe.get("chosen", {})
+        options = {name: chosen[name] for name in ("site", "until", "delimiters") if name in chosen}
+        collection = replace(collection, **options)
+        if collection.is_imported:
+            rows = import_with(manifest.sources[0].sha256, collection.import_folder)
+            collection = replace(collection, data=rows)
+
+        task = task or task_class(manifest.task).of(manifest.settings, store)
+        recipe = dict(task.index_task.recipe)
+        if chosen:
+            recipe["chosen"] = chosen
+        files = sources(task.index_task.sources(collection))
+        why = manifest.stale_reason(recipe, files) or manifest.damage(store)
+        if why:
+            raise NoIndexError(f"{store}: {why}", manifest.task)
+        return cls(task, collection, store, manifest, engine)
 
     @classmethod
     def of(cls, task: Task[Any], collection: Collection, engine: Engine = AUTO) -> Index:
@@ -91,13 +125,24 @@ class Index:
         if why or manifest is None:
             why = why or f"{store}: it was removed"
             raise NoIndexError(why, content.task.name, _hinted(engine, store))
-        collection.opened[content.task.name] = store
-        return cls(task, collection, store, manifest, engine)
+        return cls(task, content.collection, store, manifest, engine)
+
+    def __post_init__(self) -> None:
+        # Nobody removes these as long as they are open.
+        keep(self.directory, self)
+        if is_import(self.collection.layout.data):
+            keep(self.collection.layout.data, self)
+        _ = self.texts
+
+    @cached_property
+    def texts(self) -> Any:
+        """What the texts of hits are read from."""
+        return self.task.texts(self)
 
     @property
     def variants(self) -> list[str]:
         """The variants whose fields and files the index has."""
-        variants, _ = self.task.runnable(self.collection)
+        variants, _ = self.task.runnable(self)
         return variants
 
     def searcher(self) -> Searcher:

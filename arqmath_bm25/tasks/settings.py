@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
 
+from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.analysis.settings import (
     AnalysisSettings,
     FormulaAnalysisSettings,
@@ -29,6 +31,13 @@ FIELDS: Final[tuple[str, ...]] = get_args(Task1Field)
 DocumentVariant = Literal[Variant, "cited"]
 View = Literal["tokens", "characters", "words"]  # what a text is cut into (NLPS)
 _KERNEL: Final[dict[View, float]] = {"tokens": 0.4, "characters": 0.3, "words": 0.3}
+
+
+def _beside(path: object, info: ValidationInfo) -> object:
+    """Return a path as seen from the folder of the configuration that names it."""
+    if isinstance(path, str) and info.context is not None:
+        return str(info.context / path)
+    return path
 
 
 def kind(field: str) -> FieldKind:
@@ -58,6 +67,11 @@ class TaskSettings(Settings):
             """The default variant."""
 
     @property
+    def of_collection(self) -> dict[str, Any]:
+        """What the configuration says of the collection."""
+        return dict(getattr(self, "collection", ()))
+
+    @property
     def fields(self) -> Sequence[str] | None:
         """The fields that an engine indexes, `contents` first; None if no engine searches."""
         return None
@@ -72,6 +86,27 @@ class FieldBm25Settings(Settings):
 
     k1: Positive
     b: Share
+
+
+class CollectionSettings(Settings):
+    """What an index holds, where no option says it."""
+
+    delimiters: Delimiters | None = None
+
+
+class DumpSettings(CollectionSettings):
+    """What an index of a dump holds."""
+
+    site: str | None = None
+    until: str | None = None
+
+
+class RowsSettings(CollectionSettings):
+    """What an index of own documents holds."""
+
+    whole: bool | None = None
+    # Its digest is in the index; no manifest has the path of a machine.
+    train: Annotated[Path | None, BeforeValidator(_beside)] = Field(default=None, exclude=True)
 
 
 class Bm25Settings(Settings):
@@ -159,6 +194,7 @@ class RankingSettings(LabSettings):
     """Settings that Tasks 1 and 2 share."""
 
     all_fields: ClassVar[tuple[str, ...]]
+    collection: CollectionSettings = DumpSettings()
     bm25: Bm25Settings = Bm25Settings()
     if TYPE_CHECKING:
         variants: dict[Any, Any]  # each declares its own
@@ -217,6 +253,7 @@ class FieldSettings(RankingSettings):
 class Task1Settings(FieldSettings):
     """configs/task1.yaml."""
 
+    collection: DumpSettings = DumpSettings()
     bag: bool = False  # all words of an answer and its question in one field, `contents`
     model: Literal["bm25", "tf_idf", "linked"] = "bm25"
     variants: dict[Variant, dict[Task1Field, Weight]]
@@ -261,6 +298,7 @@ class DocumentRunSettings(RunSettings):
 class DocumentSettings(FieldSettings):
     """configs/docs.yaml."""
 
+    collection: RowsSettings = RowsSettings()
     run: DocumentRunSettings
     variants: dict[DocumentVariant, dict[Task1Field, Weight]]
     ridge: RidgeSettings = RidgeSettings()
@@ -285,6 +323,7 @@ class Task2Settings(RankingSettings):
     """configs/task2.yaml."""
 
     all_fields = get_args(FormulaField)
+    collection: DumpSettings = DumpSettings()
     analysis: FormulaAnalysisSettings = FormulaAnalysisSettings()
     variants: dict[Variant, FormulaVariant]
 

@@ -27,6 +27,7 @@ from arqmath_bm25.core import labs
 from arqmath_bm25.core.configuration import faults
 from arqmath_bm25.core.errors import InputError, NoIndexError, shown
 from arqmath_bm25.core.labs import MAX_DEPTH, parse_run_name
+from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import counted
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
@@ -47,7 +48,12 @@ class OpenIndex(Protocol):
     task: Task[Any]
     collection: Collection
     directory: Path
+    manifest: Manifest
     engine: Engine
+
+    @property
+    def texts(self) -> Any:
+        """What the texts of hits are read from."""
 
     def searcher(self) -> Searcher:
         """Open the searcher of the index."""
@@ -96,6 +102,7 @@ class Found(NamedTuple):
     formula: Formula | None = None
     around: tuple[str, str] = ("", "")  # the text before and after the formula
     document: UserDocument | None = None
+    is_lost: bool = False  # its row was changed since it was indexed, as `text` says
 
     @property
     def plain_title(self) -> str:
@@ -231,8 +238,10 @@ class Task(ABC, Generic[S]):
             return collection.layout.topic_files("task2", chosen)
         return collection.layout.topic_files("task1", chosen)
 
-    def read(self, collection: Collection, folder: str, path: Path) -> TopicFile:
-        """Read a topic file."""
+    def read(
+        self, collection: Collection, folder: str, path: Path, index: OpenIndex | None = None
+    ) -> TopicFile:
+        """Read a topic file; an index of the collection, if one is open, makes it faster."""
         topics = [self.placed(self.marked(topic)) for topic in read_topics(path)]
         return TopicFile(folder, path, topics)
 
@@ -281,7 +290,7 @@ class Task(ABC, Generic[S]):
             raise InputError(f"variant {shown(variant)}: the configuration has {names}")
         return variant or self.primary
 
-    def runnable(self, collection: Collection) -> tuple[list[str], str]:
+    def runnable(self, index: OpenIndex) -> tuple[list[str], str]:
         """Return the variants that a collection has the files for, and a note if some are not."""
         return self.variants, ""
 
@@ -308,8 +317,12 @@ class Task(ABC, Generic[S]):
 
     # What a hit is
 
+    def texts(self, index: OpenIndex) -> Any:
+        """Return what the texts of hits are read from, opened once for an index."""
+        return index.collection
+
     @abstractmethod
-    def found(self, hit: Hit, collection: Collection) -> Found:
+    def found(self, hit: Hit, index: OpenIndex) -> Found:
         """Return the records of a hit."""
 
     def found_post(self, post: Post, collection: Collection) -> Found:
@@ -339,10 +352,9 @@ class IndexedTask(Task[S]):
 
     def fitted(self, collection: Collection) -> Self:
         """Return the task with the delimiters that were chosen for a collection."""
-        delimiters = collection.chosen.get("delimiters")
-        if not delimiters:
+        if not collection.delimiters:
             return self
-        return self.reading(delimiters=delimiters)
+        return self.reading(delimiters=collection.delimiters)
 
     def reading(self, **changed: str) -> Self:
         """Return the task for texts with other delimiters or macros."""
@@ -385,6 +397,10 @@ class IndexedTask(Task[S]):
         Documents go to `place`/documents in the forms that engines want: `write_parts` does that.
         Returns the counts: of every row of the sources, and of `documents`.
         """
+
+    def decisions(self, counts: Mapping[str, int]) -> dict[str, bool]:
+        """Return what the counts of a build decide, for every search in this index."""
+        return {}
 
     def account(self, counts: Mapping[str, int]) -> str:
         """Account for every row, in words."""

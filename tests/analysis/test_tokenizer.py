@@ -110,7 +110,7 @@ def test_all_tasks_and_pages_keep_the_delimiters(tmp_path: Path) -> None:
     collection = Collection(data, tmp_path / "i")
     index = Index.open(collection, "task2", tmp_path / "task2")
     (hit,) = index.search(r"\$R_1+R_2\$", "math", 5)
-    formula = index.task.found(hit, collection).formula
+    formula = index.task.found(hit, index).formula
     assert formula is not None
     assert formula.latex == "R_1+R_2"
     assert r"as in \$x^2\$" in index.task.advice(r"a \$x+y")

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import csv
+import gc
 import gzip
 import json
+import os
+import pickle
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 from program import arqmath, printed, refused
 
+import arqmath_bm25 as arq
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.file_collection import written_corpus
+from arqmath_bm25.collection.imports import imported
 from arqmath_bm25.collection.own_documents import corpus_in, read_documents
 from arqmath_bm25.core.errors import InputError
 
@@ -47,7 +53,7 @@ def documents(directory: Path) -> dict[str, tuple[str, ...]]:
 
 
 def test_every_part_is_a_document_and_references_are_ids(notes: Path, tmp_path: Path) -> None:
-    assert documents(written_corpus(notes, tmp_path / "files")) == {
+    assert documents(imported(notes, tmp_path / "i", False)) == {
         "a%20page.html#compact": (),
         "note.txt": (),
         "sub/groups.md#lagrange": (),
@@ -66,7 +72,7 @@ def test_a_file_that_another_takes_in_is_no_document_and_gives_it_its_labels(
     (notes / "main.tex").write_text(r"A book. \input{chapter}")
     (notes / "series.tex").write_text(r"\section{Series}\label{sec:limits} See \ref{sec:limits}.")
     (notes / "words.tex").write_text(r"As in \ref{sec:limits}.")
-    assert documents(written_corpus(notes, tmp_path / "files")) == {
+    assert documents(imported(notes, tmp_path / "i", False)) == {
         "main.tex": (),
         "main.tex#sec:limits": (),
         "series.tex#sec:limits": (),
@@ -112,8 +118,8 @@ def test_every_file_is_found_and_a_changed_one_is_noticed(notes: Path, tmp_path:
     assert "up to date" in printed(*index)
 
     (notes / "note.txt").write_text("Twin primes.")
-    assert "index docs --data" in refused("search", "docs", "primes", *place)
-    assert "documents indexed" in printed(*index)
+    assert "Twin primes" in printed("search", "docs", "primes", *place)
+    assert "up to date" in printed(*index)
     assert "Twin primes" in printed("search", "docs", "primes", *place)
 
 
@@ -158,28 +164,106 @@ def test_a_changed_file_that_another_takes_in_is_noticed(tmp_path: Path) -> None
         texts = []
         for words in ("Series.", "Integrals."):
             (tmp_path / "part.inc").write_text(words)
-            corpus = corpus_in(written_corpus(given, tmp_path / ".files"))
+            corpus = corpus_in(imported(given, tmp_path / ".i", False))
             assert corpus is not None
             texts.append(corpus.read_text())
         assert "Series." in texts[0]
         assert "Integrals." in texts[1]
 
 
-def test_a_whole_file_is_one_document_until_said_otherwise(notes: Path, tmp_path: Path) -> None:
+def test_a_whole_file_is_one_document_if_asked_for(notes: Path, tmp_path: Path) -> None:
     names = ["a%20page.html", "note.txt", "week1.tex", "week2.tex", "sub/groups.md"]
-    for whole in (True, None):
-        assert list(documents(written_corpus(notes, tmp_path / "files", whole))) == names
-    assert len(documents(written_corpus(notes, tmp_path / "files", False))) == 6
+    assert list(documents(imported(notes, tmp_path / "i", True))) == names
+    assert len(documents(imported(notes, tmp_path / "i", False))) == 6
 
 
-def test_two_folders_of_one_name_are_two_collections(notes: Path, tmp_path: Path) -> None:
+def test_two_folders_of_one_name_never_meet(notes: Path, tmp_path: Path) -> None:
     other = tmp_path / "other" / "notes"
     other.mkdir(parents=True)
     (other / "a.txt").write_text("words")
-    first, second = Collection(notes, tmp_path / "i"), Collection(other, tmp_path / "i")
-    assert first.directory != second.directory
-    assert Collection(notes, tmp_path / "i").directory == first.directory
-    assert Collection(other, tmp_path / "i").directory == second.directory
+    stores = [imported(data, tmp_path / "i", False) for data in (notes, other)]
+    assert stores[0] != stores[1]
+    assert [Collection(data, tmp_path / "i").name for data in (notes, other)] == ["notes"] * 2
+    assert [imported(data, tmp_path / "i", False) for data in (notes, other)] == stores
+
+
+def test_a_moved_folder_finds_its_import_again(notes: Path, tmp_path: Path) -> None:
+    before = imported(notes, tmp_path / "i", False)
+    (tmp_path / "elsewhere").mkdir()
+    notes.rename(tmp_path / "elsewhere" / "notes")
+    assert Collection(tmp_path / "elsewhere" / "notes", tmp_path / "i").layout.data == before
+
+
+def test_a_former_import_of_the_same_path_goes_unless_it_is_open(
+    notes: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy" / "notes"
+    shutil.copytree(notes, copy, symlinks=True)
+    indexes = tmp_path / "i"
+    place = ("--indexes", indexes, "--engine", "flat")
+    first = imported(notes, indexes, False)
+    arqmath("index", "docs", "--data", notes, *place)
+
+    (notes / "note.txt").write_text("Twin primes.")
+    second = imported(notes, indexes, False)
+    assert first.exists() is False
+    opened = arq.Collection(notes, indexes).index("docs", engine="flat")
+    (notes / "note.txt").write_text("No primes.")
+    imported(copy, indexes, False)  # which is like the first
+    imported(notes, indexes, False)
+    assert first.exists()
+    assert second.exists()
+    assert opened.document("note.txt")["text"] == "Twin primes."
+    assert opened.search("twin primes")["docno"][0] == "note.txt"
+
+    again = pickle.loads(pickle.dumps(opened))  # noqa: S301
+    assert again == opened
+    assert again.search("twin primes")["text"][0] == "Twin primes."
+    del opened, again
+    gc.collect()
+    imported(notes, indexes, False)
+    assert first.exists()  # it is the copy's
+    assert not second.exists()
+
+
+def test_a_changed_file_of_the_same_size_and_time_is_noticed(notes: Path, tmp_path: Path) -> None:
+    before = imported(notes, tmp_path / "i", False)
+    note = notes / "note.txt"
+    status = note.stat()
+    note.write_text(note.read_text().replace("many", "more"))
+    os.utime(note, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert imported(notes, tmp_path / "i", False) != before
+
+
+def test_a_collection_opens_no_file_for_writing(
+    notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+    places = [notes, None, *tables(tmp_path)]
+
+    def audit(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "open" and isinstance(arguments[2], int) and arguments[2] & 3:
+            written.append(arguments[0])
+
+    with monkeypatch.context():
+        sys.addaudithook(audit)
+        for data in places:
+            Collection(data, tmp_path / "i")
+        arq.Collection.of(["a text"], indexes=tmp_path / "i")
+    assert not written
+    assert not (tmp_path / "i").exists()
+
+
+def test_the_indexes_in_a_folder_are_no_notes(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(notes)
+    for data in (".", "./", "../notes", notes):
+        said = printed("search", "docs", "infinitely many", "--data", data)
+        assert "note.txt" in said
+    assert "up to date" in printed("index", "docs", "--data", ".")
+    assert "week1.tex" in printed("search", "docs", "bounded", "--data", "week1.tex")
+    monkeypatch.chdir(notes / "sub")
+    assert "groups.md" in printed("search", "docs", "order", "--data", "..")
+    assert "groups.md" in printed("search", "docs", "order", "--data", "groups.md")
 
 
 def test_queries_and_judgments_of_the_folder_are_used(notes: Path, tmp_path: Path) -> None:
@@ -199,14 +283,14 @@ def test_a_folder_without_words_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "empty.md").write_text("\n")
     with pytest.raises(InputError, match="there are no rows"):
-        Collection(tmp_path / "notes", tmp_path / "i")
+        imported(tmp_path / "notes", tmp_path / "i", False)
 
 
 def test_distributions_and_corpora_are_no_folders_of_files(tmp_path: Path, lite: Path) -> None:
     (tmp_path / "README.md").write_text("# A corpus")
     (tmp_path / "corpus.jsonl").write_text('{"id": "1", "text": "a"}\n')
-    assert not Collection(tmp_path, tmp_path / "i").of_files
-    assert not Collection(lite, tmp_path / "i").of_files
+    assert not Collection(tmp_path, tmp_path / "i").is_imported
+    assert not Collection(lite, tmp_path / "i").is_imported
 
 
 ROWS = [{"id": "1", "title": "T", "text": 'A, "b"\nand $c$'}, {"id": "2", "text": "d"}]
@@ -224,7 +308,7 @@ def tables(folder: Path) -> list[Path]:
 
 def test_tables_are_read_as_rows(tmp_path: Path) -> None:
     for path in tables(tmp_path):
-        corpus = corpus_in(written_corpus(path, tmp_path / "files"))
+        corpus = corpus_in(imported(path, tmp_path / "i", False))
         assert corpus is not None
         read = [(row.doc_id, row.title, row.text) for row, _ in read_documents(corpus)]
         assert read == [(row["id"], row.get("title", ""), row["text"]) for row in ROWS]
@@ -238,7 +322,7 @@ def test_parquet_and_zst_are_read_as_rows(tmp_path: Path) -> None:
     with pa.output_stream(str(tmp_path / "more.jsonl.zst"), compression="zstd") as file:
         file.write("".join(json.dumps(row) + "\n" for row in ROWS).encode())
     for name in ("rows.parquet", "more.jsonl.zst"):
-        corpus = corpus_in(written_corpus(tmp_path / name, tmp_path / "files"))
+        corpus = corpus_in(imported(tmp_path / name, tmp_path / "i", False))
         assert corpus is not None
         assert [row.doc_id for row, _ in read_documents(corpus)] == ["1", "2"]
 
@@ -256,8 +340,8 @@ def test_parquet_and_zst_are_read_as_rows(tmp_path: Path) -> None:
 def test_a_faulty_table_is_one_message(name: str, content: bytes, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=r"a(\.csv|\.jsonl)?"):
-        written_corpus(tmp_path / name, tmp_path / "files")
-    assert not list((tmp_path / "files").rglob("*.jsonl"))
+        imported(tmp_path / name, tmp_path / "i", False)
+    assert not list((tmp_path / "i").rglob("*.jsonl"))
 
 
 def test_statements_ask_for_what_their_proofs_refer_to(tmp_path: Path) -> None:
@@ -268,7 +352,7 @@ def test_statements_ask_for_what_their_proofs_refer_to(tmp_path: Path) -> None:
         "\\begin{theorem}\\label{thm:b}A claim after \\ref{lem:a}.\\end{theorem}\n"
         "\\begin{proof}By \\cref{lem:a}, secretly.\\end{proof}\n"
     )
-    directory = written_corpus(folder, tmp_path / "files")
+    directory = imported(folder, tmp_path / "i", False)
     ((query, _),) = read_documents(directory / "queries.jsonl")
     assert query.doc_id == "a.tex#thm:b"
     assert query.excluded == ("a.tex#thm:b",)
@@ -278,5 +362,5 @@ def test_statements_ask_for_what_their_proofs_refer_to(tmp_path: Path) -> None:
     assert judgments[1:] == ["a.tex#thm:b\ta.tex#lem:a\t1"]
 
     (folder / "queries.jsonl").write_text('{"id": "q", "text": "mine"}\n')
-    ((query, _),) = read_documents(written_corpus(folder, tmp_path / "files") / "queries.jsonl")
+    ((query, _),) = read_documents(imported(folder, tmp_path / "i", False) / "queries.jsonl")
     assert query.text == "mine"

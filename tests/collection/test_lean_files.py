@@ -6,7 +6,7 @@ import json
 import time
 from typing import TYPE_CHECKING
 
-from arqmath_bm25.collection.file_collection import written_corpus
+from arqmath_bm25.collection.imports import imported
 from arqmath_bm25.collection.lean_files import lean_parts
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def test_a_folder_refers_by_the_names_in_proofs(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "Lattice.lean").write_text(LATTICE, encoding="utf-8")
-    corpus = written_corpus(folder, tmp_path / "files") / "corpus.jsonl"
+    corpus = imported(folder, tmp_path / "i", False) / "corpus.jsonl"
     rows = [json.loads(line) for line in corpus.read_text(encoding="utf-8").splitlines()]
 
     by_id = {row["doc_id"]: row for row in rows}

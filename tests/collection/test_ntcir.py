@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import sys
+from pathlib import Path
 
 import pytest
 from program import arqmath, refused
 
-from arqmath_bm25.collection.ntcir import formula_latex, is_ntcir, written_formulas
 from arqmath_bm25.collection.own_documents import read_documents
+from arqmath_bm25.core.errors import InputError
 
-if TYPE_CHECKING:
-    from pathlib import Path
+sys.path.append(str(Path(__file__).parents[2] / "tools"))
+from ntcir import formula_latex, write_formulas
 
 M = 'xmlns:m="http://www.w3.org/1998/Math/MathML"'
 
@@ -80,8 +81,8 @@ def ntcir(tmp_path: Path) -> Path:
 
 
 def test_every_formula_of_a_page_is_a_document(ntcir: Path, tmp_path: Path) -> None:
-    assert is_ntcir(ntcir)
-    directory = written_formulas(ntcir, tmp_path / "i")
+    directory = tmp_path / "written"
+    write_formulas(ntcir, directory)
     found = {row.doc_id: row.text for row, _ in read_documents(directory / "corpus.jsonl")}
     assert found == {
         "Pythagoras:0": "$a^2+b^2=c^2$",
@@ -114,7 +115,8 @@ def test_files_as_the_organisers_wrote_them(tmp_path: Path) -> None:
     (folder / "Catalan's_constant.html").write_text(f"{first} and {second}")
     (folder / "Portal:Algebra::Selected_article::4.html").write_text(math("x+y"))
 
-    directory = written_formulas(folder, tmp_path / "i")
+    directory = tmp_path / "written"
+    write_formulas(folder, directory)
     found = {row.doc_id: row.text for row, _ in read_documents(directory / "corpus.jsonl")}
     assert found == {
         "Catalan's_constant:16": r"$w\leq 1\ $",
@@ -132,7 +134,8 @@ def test_files_as_the_organisers_wrote_them(tmp_path: Path) -> None:
 
 
 def test_topics_are_ranked_and_scored_partially_and_fully(ntcir: Path, tmp_path: Path) -> None:
-    where = ("--data", ntcir, "--indexes", tmp_path / "i")
+    write_formulas(ntcir, tmp_path / "corpus" / "wiki")
+    where = ("--data", tmp_path / "corpus" / "wiki", "--indexes", tmp_path / "i")
     arqmath("index", "docs", *where)
     arqmath("run", "docs", *where, "--variant", "math", "--runs", tmp_path / "r")
     (run,) = (tmp_path / "r" / "wiki" / "queries").glob("*.trec")
@@ -164,5 +167,10 @@ def test_faulty_files_are_one_message(
     name: str, text: str, message: str, ntcir: Path, tmp_path: Path
 ) -> None:
     (ntcir / name).write_text(text)
+    with pytest.raises(InputError, match=message):
+        write_formulas(ntcir, tmp_path / "written")
+
+
+def test_the_script_is_named_where_the_folder_is_given(ntcir: Path, tmp_path: Path) -> None:
     said = refused("index", "docs", "--data", ntcir, "--indexes", tmp_path / "i")
-    assert message in said
+    assert f"python tools/ntcir.py {ntcir} OUT" in said

@@ -63,17 +63,20 @@ def test_posts_of_every_year_count_unless_topics_of_the_labs_are_in_play(tmp_pat
         posts("a dump", until="2016")
 
 
-def test_an_index_keeps_the_years_and_the_site_that_were_chosen(tmp_path: Path) -> None:
+def test_the_years_and_the_site_are_those_that_are_given(tmp_path: Path) -> None:
     data = dump(tmp_path / "some", question(1, 2017), answer(2, 1, 2018), answer(3, 1, 2019))
     where = ("task1", "--data", data, "--indexes", tmp_path / "indexes")
-    arqmath("index", *where, "--until", "2018", "--site", "cs.example.org")
-    assert "up to date" in printed("index", *where)
-    assert "(1 posts after 2018" not in printed("index", *where)
-    found = printed("search", "task1", "word", *where[1:])
+    chosen = ("--until", "2018", "--site", "cs.example.org")
+    arqmath("index", *where, *chosen)
+    said = refused("search", "task1", "word", *where[1:])
+    assert "--site cs.example.org, --until 2018" in said
+    found = printed("search", "task1", "word", *where[1:], *chosen)
     assert "https://cs.example.org/a/2" in found
     assert "/a/3" not in found
-    arqmath("index", *where, "--until", "none")
-    assert "https://cs.example.org/a/3" in printed("search", "task1", "word", *where[1:])
+    everything = ("--until", "none", "--site", "cs.example.org")
+    arqmath("index", *where, *everything)
+    found = printed("search", "task1", "word", *where[1:], *everything)
+    assert "https://cs.example.org/a/3" in found
 
 
 LINK = "&lt;a href=&quot;https://{}/q/{}/7&quot;&gt;"

@@ -66,7 +66,7 @@ def test_a_configuration_of_0_4_is_read_and_its_former_keys_are_named(
     [
         ({"bm25": {"k1": -1, "b": 0.5}}, "bm25.k1: Input should be greater than 0"),
         ({"bm25": {"k1": 1, "b": "x"}}, "bm25.b: Input should be a valid number"),
-        ({"bmm25": {}}, "bmm25: unknown; there are run, bm25, analysis"),
+        ({"bmm25": {}}, "bmm25: unknown; there are run, collection, bm25"),
         ({"bm25": {"k": 1}}, "bm25.k: unknown; there are k1, b, fields"),
         ({"bm25": {"fields": {"tags": {"k1": 1}}}}, "bm25.fields.tags.b: Field required"),
         ({"bm25": {"fields": {"tags": {"k1": 0, "b": 2}}}}, "bm25.fields.tags.k1: Input should be"),
@@ -223,7 +223,7 @@ def test_a_complete_configuration_gets_nothing_from_the_default(tmp_path: Path) 
     [
         ("bm25: {k: 1}", "bm25.k: unknown; there are k1, b, fields"),
         ("bm25: 5", "bm25: "),
-        ("ngrams: 3", "ngrams: unknown; there are run, bm25"),
+        ("ngrams: 3", "ngrams: unknown; there are run, collection"),
         ("[1]", "Input should be an object"),
         ("analysis: {latex: {ngram: [1, 2]}}", "analysis.latex.ngram: unknown; there are "),
     ],

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from arqmath_bm25.core.manifest import MANIFEST, Manifest, digest_of
-from arqmath_bm25.core.stores import outdated, remove_former, stores, why_unusable
+from arqmath_bm25.core.stores import keep, outdated, remove_unless_open, stores, why_unusable
 from arqmath_bm25.core.writing import Source, contents
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FIRST, SECOND = "1" * 16, "2" * 16
 NOW, BEFORE = Source("a.tex", 5, "now"), Source("a.tex", 4, "before")
@@ -26,11 +24,15 @@ def add(folder: Path, name: str, source: Source = NOW) -> Path:
     return store
 
 
-def test_stores_of_other_files_are_removed_and_those_of_these_files_stay(tmp_path: Path) -> None:
-    kept = add(tmp_path, f"flat-{FIRST}")
-    add(tmp_path, f"flat-{SECOND}", BEFORE)
-    remove_former(tmp_path, [NOW])
-    assert stores(tmp_path) == [kept]
+def test_a_store_is_not_removed_while_it_is_open(tmp_path: Path) -> None:
+    first = add(tmp_path, f"flat-{FIRST}")
+    second = add(tmp_path, f"flat-{SECOND}", BEFORE)
+    user: set[str] = set()
+    keep(first, user)
+    assert [remove_unless_open(store) for store in (first, second)] == [False, True]
+    assert stores(tmp_path) == [first]
+    del user
+    assert remove_unless_open(first)
 
 
 def test_engines_share_a_content_and_another_content_is_outdated(tmp_path: Path) -> None:

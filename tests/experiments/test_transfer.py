@@ -111,7 +111,7 @@ def test_the_command_writes_a_larger_collection_with_the_same_judgments(
     out = tmp_path / "larger"
     arqmath("remix", "--output", out, "--answers", 260)
     larger = Collection(out)
-    assert larger.site.scan().answer_count >= 260
+    assert larger.origin_site.scan().answer_count >= 260
     given, _ = judged(Collection(SAMPLE), "task1")
     qrels, _ = judged(larger, "task1")
     assert qrels == given

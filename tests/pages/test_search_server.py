@@ -119,9 +119,7 @@ def test_posts_that_were_replaced_are_told(tmp_path: Path) -> None:
             assert "has changed since it was indexed" in answer.text
 
 
-def test_no_answer_names_a_file_of_the_server(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_answer_names_a_file_of_the_server(tmp_path: Path) -> None:
     rows = [{"id": "a", "text": "prime numbers"}]
     with running(documents_site(tmp_path, rows)) as address:
         client = Client(address)
@@ -138,12 +136,11 @@ def test_no_answer_names_a_file_of_the_server(
             assert str(tmp_path) not in answer.text
 
         (tmp_path / "corpus.jsonl").write_text('{"id": "b", "text": "other words here"}\n')
-        capsys.readouterr()
         for path in ("/?q=prime", "/documents/a", "/api/search?q=prime"):
             answer = client.get(path)
             assert str(tmp_path) not in answer.text
-            assert answer.status == 503, path
-        assert "corpus.jsonl" in capsys.readouterr().err
+            assert answer.status == 200, path
+            assert "(changed in corpus.jsonl since it was indexed)" in answer.text
 
 
 @pytest.mark.parametrize("name", ["style.css", "search.js"])

@@ -56,7 +56,7 @@ def documents_site(
 
 def folder_site(data: Path, indexes: Path, prefix: str = "") -> SearchPages:
     """Index a folder of documents; return the handlers of a search page."""
-    collection = Collection(data, indexes)
+    collection = Collection(data, indexes).imported()
     task = configured("docs")
     ensure(IndexContent.of(task.index_task.fitted(collection), collection))
     return open_site(data, indexes, prefix)

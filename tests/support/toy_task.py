@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.core.records import Hit
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.tasks.document_parts import PartForms
+    from arqmath_bm25.tasks.task import OpenIndex
 
 
 class QuestionRetrieval(AnswerRetrieval):
@@ -47,8 +48,8 @@ class QuestionRetrieval(AnswerRetrieval):
     def tag(self, variant: str) -> str:
         return f"questions-{variant}"
 
-    def found(self, hit: Hit, collection: Collection) -> Found:
-        post = collection.post(hit.doc_id)
+    def found(self, hit: Hit, index: OpenIndex) -> Found:
+        post = index.collection.post(hit.doc_id)
         return Found(title=post.title or "", body=post.body, post=post, question=post)
 
 

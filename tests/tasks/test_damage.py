@@ -276,7 +276,7 @@ def opened_for(indexes: Path, task: str, engine: str, data: Path | None) -> Inde
 
 def found(index: Index) -> list[tuple[str, float, str]]:
     hits = index.search(QUERY, "math", 50)
-    texts = [index.task.found(hit, index.collection).short_text for hit in hits]
+    texts = [index.task.found(hit, index).short_text for hit in hits]
     return [(hit.doc_id, hit.score, text) for hit, text in zip(hits, texts, strict=True)]
 
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,6 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError, NoIndexError
-from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.open_index import Index
@@ -38,20 +36,21 @@ def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def test_an_index_of_other_settings_is_used_with_its_own(
+def test_a_store_is_opened_by_its_path_with_its_own_settings(
     indexes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = Index.open(Collection(indexes=indexes), "task1")
+    own = store(indexes, "task1")
+    message = rf"{own} \(.* settings: latex.ngrams: \[1, 2\]\); .arqmath-bm25 index"
+    with pytest.raises(InputError, match=message):
+        tasks.search("task1", QUERY, indexes=indexes)
+    found = Index.open(Collection(indexes=indexes), str(own))
     assert found.task.settings.analysis.latex.ngrams == (1, 2)
     assert found.task.tag("both") == "bm25arq-task1-mine-auto-both-P"
-    tasks.search("task1", QUERY, indexes=indexes, depth=1)
-    tasks.search("task3", QUERY, indexes=indexes)
     capsys.readouterr()
-    tasks.index("task2", indexes=indexes)  # is extended: formulas beside these answers
-    built, kept = capsys.readouterr().out.splitlines()
-    assert "formulas read" in built
-    assert re.search(r"task1/lucene-\w{16}: up to date", kept)
-    tasks.search("task2", "$x^2$ roots", indexes=indexes, variant="both", depth=1)
+    tasks.search(str(own), QUERY, indexes=indexes, depth=1)
+    by_path = capsys.readouterr().out
+    tasks.search("task1", QUERY, indexes=indexes, config=indexes / "mine.yaml", depth=1)
+    assert capsys.readouterr().out == by_path
 
 
 def test_an_index_of_other_settings_is_built_beside(
@@ -65,9 +64,10 @@ def test_an_index_of_other_settings_is_built_beside(
     assert "answers indexed" in built
     assert re.fullmatch(rf"{own}: of other settings or files, [\d.]+ MB; --prune removes it", told)
     collection = Collection(indexes=copy)
-    assert Index.open(collection, "task1").task.default
     tasks.index("task1", indexes=copy, config=indexes / "mine.yaml")
-    assert Index.open(collection, "task1").directory == own  # asked for last
+    opened = Index.open(collection, "task1")
+    assert opened.task.default
+    assert Index.open(collection, "task1", indexes / "mine.yaml").directory == own
     assert tree(own) == before
     tasks.index("task1", indexes=copy, engine=["flat"], prune=True)
     assert not own.exists()
@@ -91,17 +91,7 @@ def test_two_collections_of_one_name_keep_their_indexes(tmp_path: Path) -> None:
         index = Index.open(collection, "docs")
         (hit,) = index.search("notes", "text", 5)
         assert hit.doc_id == data.parent.name
-        assert index.task.found(hit, collection).short_text == f"notes of {hit.doc_id}"
-
-    # The settings of the store that was asked for last are those of the other one's files.
-    config = tmp_path / "mine.yaml"
-    config.write_text("bm25: {k1: 2.0}\nanalysis: {text: {stemmer: none}}\n")
-    tasks.index("docs", data=places[0], indexes=indexes, config=config)
-    stemmers = [
-        Index.open(Collection(data, indexes), "docs").task.settings.analysis.text.stemmer
-        for data in places
-    ]
-    assert stemmers == ["none", "english"]
+        assert index.task.found(hit, index).short_text == f"notes of {hit.doc_id}"
 
 
 def test_an_index_of_version_0_4_is_recognised_and_pruned(
@@ -132,19 +122,6 @@ def tree(directory: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
-def test_what_was_built_with_the_default_settings_follows_them(
-    indexes: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(indexes, tmp_path / "indexes")
-    collection = Collection(indexes=tmp_path / "indexes")
-    place = store(tmp_path / "indexes", "task1")
-    manifest = Manifest.read(place)
-    assert manifest is not None
-    replace(manifest, default=True).write(place)
-    with pytest.raises(NoIndexError, match="built with other analysis settings"):
-        Index.open(collection, "task1")
-
-
 def forge(manifest: Path, changes: dict[str, object]) -> None:
     """Change a manifest as somebody who knows its form: the digest fits."""
     content = {**json.loads(manifest.read_text()), **changes}
@@ -161,7 +138,6 @@ def forge(manifest: Path, changes: dict[str, object]) -> None:
         ({"recipe": {"analysis version": 0}}, "built with an older analysis"),
         ({"task": 5, "recipe": "x"}, "manifest.json: damaged, or of another version"),
         ({"sources": [{"name": "x"}]}, "manifest.json: damaged, or of another version"),
-        ({"settings": {}, "default": False}, "its manifest has no settings of this version"),
     ],
 )
 def test_an_index_that_does_not_serve_says_why(
@@ -174,7 +150,7 @@ def test_an_index_that_does_not_serve_says_why(
         changes = {"recipe": {**found["recipe"], **changes["recipe"]}}  # type: ignore[dict-item]
     forge(path, changes)
     with pytest.raises(InputError, match=message + r".*; `arqmath-bm25 index task1 .* builds it"):
-        tasks.search("task1", QUERY, indexes=tmp_path / "indexes")
+        tasks.search("task1", QUERY, indexes=tmp_path / "indexes", config=indexes / "mine.yaml")
 
 
 @pytest.mark.parametrize("sha256", [{}, {"sha256": None}, {"sha256": "0" * 64}])
@@ -202,7 +178,7 @@ def test_an_index_runs_no_code_of_its_manifest(
     monkeypatch.chdir(tmp_path)
     message = r"names the tokenizer posix:system, which would be run; .* with --config"
     with pytest.raises(InputError, match=message):
-        tasks.search("task1", "$touch PWNED$", indexes=tmp_path / "indexes")
+        tasks.search(str(path.parent), "$touch PWNED$", indexes=tmp_path / "indexes")
     assert not (tmp_path / "PWNED").exists()
 
 
@@ -211,7 +187,7 @@ def test_a_file_among_those_of_lucene_is_named(indexes: Path, tmp_path: Path) ->
     stray = store(tmp_path / "indexes", "task1") / "lucene" / "segments_7"
     stray.write_text("junk")
     with pytest.raises(InputError, match=r"lucene-\w{16}: lucene/segments_7 is not of this index"):
-        tasks.search("task1", QUERY, indexes=tmp_path / "indexes")
+        tasks.search(str(stray.parents[1]), QUERY, indexes=tmp_path / "indexes")
 
 
 def test_hints_repeat_the_options_that_were_given(indexes: Path, tmp_path: Path) -> None:
@@ -227,12 +203,13 @@ def test_data_and_indexes_may_be_moved(indexes: Path, tmp_path: Path) -> None:
     data = tmp_path / "elsewhere" / SAMPLE.name
     shutil.copytree(SAMPLE, data)
     shutil.copytree(indexes, tmp_path / "moved")
-    found = Index.open(Collection(data, tmp_path / "moved"), "task1")
+    own = str(store(tmp_path / "moved", "task1"))
+    found = Index.open(Collection(data, tmp_path / "moved"), own)
     assert found.search(QUERY, "both", 3)
     posts = data / "Collection" / "Posts.V1.3.xml"
     posts.write_bytes(posts.read_bytes().replace(b"diverge", b"DIVERGE", 1))
     with pytest.raises(NoIndexError, match=r"other data \(Posts\.V1\.3\.xml has other content\)"):
-        Index.open(Collection(data, tmp_path / "moved"), "task1")
+        Index.open(Collection(data, tmp_path / "moved"), own)
 
 
 def test_of_data_under_another_name_the_index_is_named(
@@ -251,7 +228,7 @@ def test_of_data_under_another_name_the_index_is_named(
 
 def test_an_index_that_is_removed_while_it_is_opened_says_so(indexes: Path, tmp_path: Path) -> None:
     shutil.copytree(indexes, tmp_path / "indexes")
-    opened = Index.open(Collection(SAMPLE, tmp_path / "indexes"), "task1")
+    opened = Index.open(Collection(indexes=tmp_path / "indexes"), "task1", indexes / "mine.yaml")
     shutil.rmtree(opened.directory)
     with pytest.raises(InputError, match=f"{opened.directory}: the index was removed meanwhile"):
         opened.search(QUERY, "both", 3)
@@ -260,7 +237,7 @@ def test_an_index_that_is_removed_while_it_is_opened_says_so(indexes: Path, tmp_
 def test_tables_are_read_once_for_all_that_use_them(
     indexes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tasks.index("task2", indexes=indexes)  # if it is not there yet
+    tasks.index("task2", indexes=indexes)  # if it is not there yet, and the default one of task1
     opened = []
     load = PostTable.load.__func__  # type: ignore[attr-defined]
     monkeypatch.setattr(PostTable, "load", classmethod(lambda *a: opened.append(1) or load(*a)))
@@ -269,5 +246,5 @@ def test_tables_are_read_once_for_all_that_use_them(
     for name in ("task1", "task2", "task3"):
         index = Index.open(collection, name)
         for hit in index.search("prime numbers $x^2$", index.task.primary, 2):
-            assert index.task.found(hit, collection).post is not None
+            assert index.task.found(hit, index).post is not None
     assert opened == [1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -99,7 +100,7 @@ def test_an_index_of_other_files_is_not_used(index: Index, tmp_path: Path) -> No
     with pytest.raises(NoIndexError, match="there is no index"):
         Index.open(Collection(index.collection.layout.data, tmp_path), "nlps")
     other = collection(tmp_path / index.collection.name, {"9": {"text": "x", "premises": [A]}})
-    other.indexes = index.collection.indexes
+    other = replace(other, indexes=index.collection.indexes)
     with pytest.raises(NoIndexError, match=r"train_set\.json has other content"):
         Index.open(other, "nlps")
 

@@ -120,7 +120,7 @@ def test_bad_input_is_one_message(workplace: Path, tmp_path: Path) -> None:
     assert "patterns: the first number must not exceed the second" in message
     config.write_text(edited("task2", ("layout: [2, 3]", "layout: [2, 2]")), encoding="utf-8")
     message = failed("run", "task2", "--config", config, cwd=workplace)
-    assert "task2: this index was built with other analysis settings" in message
+    assert "this index was built with other analysis settings: layout: [2, 3]" in message
 
 
 TOPIC = (

@@ -73,7 +73,7 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda place: change(next(place.rglob("posts.npy"))),
         ": this index is damaged: posts.npy has",
     ),
-    "settings": (rebuild, "task1: this index was built with other analysis settings"),
+    "settings": (rebuild, "(this index was built with other analysis settings"),
     "data": (
         lambda place: other_data(place, rebuilt=False),
         "built from other data (Posts.V1.3.xml has other content)",

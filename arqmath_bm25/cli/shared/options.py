@@ -2,27 +2,36 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
 import typer
 
+from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.collection.collection import INDEXES, Collection
+from arqmath_bm25.core.building import patiently
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.labs import RankingTask
 from arqmath_bm25.core.progress import PlainConsole, console
 from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.core.stores import is_store
 from arqmath_bm25.core.system import processors
+from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import together
 from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
 from arqmath_bm25.runs.run_writing import provenance
 from arqmath_bm25.runs.task_rules import RULES, detect_task
+from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import IndexContent, of_config
+from arqmath_bm25.tasks.open_index import Index
 
 RUNS: Final = Path("runs")
 THREADS: Final = processors()
+_OF_CONTENT: Final = ("until", "site", "delimiters", "whole", "train")
 _DEFAULTS: Final = {"indexes": INDEXES, "runs": RUNS}
 
 # Messages about the work, which --quiet suppresses.
@@ -38,15 +47,25 @@ class Place:
 
     data: Path | None = None
     indexes: Path = INDEXES
+    until: str | None = None
+    site: str | None = None
+    delimiters: Delimiters | None = None
+    whole: bool = False
+    train: Path | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that decide what an index holds."""
+        return {name: getattr(self, name) for name in _OF_CONTENT}
 
     @cached_property
     def collection(self) -> Collection:
         """The collection of these options."""
-        return Collection(self.data, self.indexes)
+        return Collection(self.data, self.indexes, **self.options)
 
     def of(self, runs: Sequence[Path]) -> "Place":
         """Return where the collection of runs is: DATA, or what their first manifest names."""
-        return Place(data_of(runs, self.data), self.indexes)
+        return replace(self, data=data_of(runs, self.data))
 
     @contextmanager
     def naming_the_build(self, config: Path | None = None) -> Iterator[None]:
@@ -59,7 +78,7 @@ class Place:
                 hosts = getattr(self, "hosts", None)
             build_it = command_line(
                 "index", error.task, data=self.data, indexes=self.indexes, config=config,
-                engine=error.engine, hosts=hosts,
+                engine=error.engine, hosts=hosts, **self.options,
             )  # fmt: skip
             raise InputError(f"{error}; `{build_it}` builds it") from None
 
@@ -76,14 +95,38 @@ class SearchPlace(Place):
         """The engine of these options; InputError if they do not fit each other."""
         return chosen_engine(self.engine, self.hosts)
 
+    def opened(self, name: str, config: Path | None = None, builds: bool = False) -> Index:
+        """Open the index of a task, or a store by its path.
+
+        What is imported is imported and indexed first, and with `builds` anything is; waits while
+        another process does that.
+        """
+        engine = self.chosen_engine
+        collection = self.collection
+        if is_store(name) or not (builds or collection.is_imported):
+            return Index.open(collection, name, config, engine)
+
+        settings = configured(name, config).index_task.settings
+        collection = collection.configured(settings.of_collection).imported()
+        content = IndexContent.of(of_config(name, collection, config).index_task, collection)
+        if not content.store(engine.name).exists():
+            with closing(Processes(THREADS)) as workers:
+                for built in patiently(partial(ensure, content, workers, [engine])):
+                    if built.manifest:
+                        out.print(f"{built.store}: {content.task.account(built.manifest.counts)}")
+        return Index.open(collection, name, config, engine)
+
 
 def command_line(*words: str, **options: object) -> str:
     """Return a command line of this program to be pasted; default options are left out."""
     line = ["arqmath-bm25", *words]
     for name, value in options.items():
-        if value is not None and value != _DEFAULTS.get(name):
-            quoted = shlex.quote(str(value))
-            line.append(f"--{name} {quoted}")
+        if value in (None, False) or value == _DEFAULTS.get(name):
+            continue
+        if value is True:
+            line.append(f"--{name}")
+        else:
+            line.append(f"--{name} {shlex.quote(str(value))}")
 
     return " ".join(line)
 

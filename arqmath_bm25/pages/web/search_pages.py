@@ -205,7 +205,7 @@ class SearchPages:
             parts = None
             if hit.doc_id == query.explain:
                 parts = _explain(index, query.q, variant, hit)
-            found = index.task.found(hit, self._collection)
+            found = index.task.found(hit, index)
             results.append(Result(hit, found, parts))
 
         has_more = len(hits) > query.depth
@@ -222,7 +222,7 @@ class SearchPages:
                 continue
             hit = index.task.find(doc_id, index)
             if hit is not None:
-                found = index.task.found(hit, self._collection)
+                found = index.task.found(hit, index)
                 return self._document(doc_id, found, name, query)
 
         message = f"There is no document “{doc_id[:40]}” in {self._collection.name}."

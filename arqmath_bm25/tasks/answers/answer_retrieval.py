@@ -46,7 +46,7 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
 
     def sources(self, collection: Collection) -> list[Path]:
         """Return the posts."""
-        return [collection.site.posts]
+        return [collection.origin_site.posts]
 
     @property
     def recipe(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
     ) -> dict[str, int]:
         """Write a document for every answer, and the table of posts."""
         for_cluster = forms.sealing is not None
-        table = collection.site.scan(workers, with_contents=for_cluster)
+        table = collection.origin_site.scan(workers, with_contents=for_cluster)
         if not table.answer_count:
             raise InputError(
                 f"{table.path}: none of the {table.counts['rows']:,} rows is an answer; Task 2 "
@@ -110,10 +110,10 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
             return LinkedPosts(index)
         return AnswerRanker(index, self.settings)
 
-    def found(self, hit: Hit, collection: Collection) -> Found:
+    def found(self, hit: Hit, index: OpenIndex) -> Found:
         """Return an answer and its question."""
-        post = collection.post(hit.doc_id)
-        return self.found_post(post, collection)
+        post = index.collection.post(hit.doc_id)
+        return self.found_post(post, index.collection)
 
 
 def thread_of(topic_id: str) -> str:

@@ -69,9 +69,10 @@ class OpenDomain(Task[Task3Settings]):
         """Return the extractor of answers."""
         return AnswerExtractor(index, self._answers)
 
-    def found(self, hit: Hit, collection: Collection) -> Found:
+    def found(self, hit: Hit, index: OpenIndex) -> Found:
         """Return an answer as a run has it, with the post that it comes from."""
-        found = self.found_post(collection.post(hit.doc_id), collection)
+        post = index.collection.post(hit.doc_id)
+        found = self.found_post(post, index.collection)
         return found._replace(text=hit.text)
 
 

@@ -51,13 +51,9 @@ def learn_references(
     """Learn from the references of documents, or of the statements of `--train`; write the result.
 
     Returns the number of statements learnt from; nothing is written if there are none. Raises
-    InputError if a training file refers to no document, or is not named again.
+    InputError if a training file refers to no document.
     """
-    train = collection.train_file
-    if train is None and "train" in collection.chosen:
-        name, _, _ = collection.chosen["train"].rpartition(" ")
-        raise InputError(f"this index learns from {name}; name the file again with --train")
-
+    train = collection.train
     ordered = [variant for variant, chosen in settings.cited.items() if chosen.earlier]
     if train is not None and ordered:
         raise InputError(

@@ -81,7 +81,7 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
                 "our own; the judgments of the labs do not hold for these"
             )
             with status("Reading formulas of posts"):
-                write_post_formulas(collection.site, source, workers, self.delimiters)
+                write_post_formulas(collection.origin_site, source, workers, self.delimiters)
 
         counts = write_formula_documents(
             formulas=source,
@@ -119,9 +119,11 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
             said += f"; left out: {left_out}"
         return f"{said}; {lost:,} lost"
 
-    def read(self, collection: Collection, folder: str, path: Path) -> TopicFile:
+    def read(
+        self, collection: Collection, folder: str, path: Path, index: OpenIndex | None = None
+    ) -> TopicFile:
         """Read topics with their formulas; InputError for topics of another task."""
-        topics = super().read(collection, folder, path)
+        topics = super().read(collection, folder, path, index)
         for topic in topics.topics:
             if not topic.formulas:
                 raise InputError(
@@ -143,8 +145,9 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
         formulas = tuple(formula.latex for formula in content.formulas)
         return Topic("", words, formulas=formulas)
 
-    def runnable(self, collection: Collection) -> tuple[list[str], str]:
+    def runnable(self, index: OpenIndex) -> tuple[list[str], str]:
         """Return all variants; without answers, those without context."""
+        collection = index.collection
         if collection.has_answers:
             return self.variants, ""
         note = f"{collection.layout.data}: no answers, so only the variants without context are run"
@@ -154,10 +157,10 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
         """Return the ranker of formulas."""
         return FormulaRanker(index, self.settings)
 
-    def found(self, hit: Hit, collection: Collection) -> Found:
+    def found(self, hit: Hit, index: OpenIndex) -> Found:
         """Return a formula with its post and the text around it."""
-        post = collection.post(hit.post_id)
-        found = self.found_post(post, collection)
+        post = index.collection.post(hit.post_id)
+        found = self.found_post(post, index.collection)
         place = find_formula(hit.doc_id, contents(post, self.delimiters))
         if place is None:
             return found._replace(formula=Formula("", hit.doc_id))

@@ -5,8 +5,8 @@ An index holds what was fitted to the training set, in `model/`; no engine searc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, cached_property, partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar, Final
@@ -102,7 +102,9 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
 
         return sets
 
-    def read(self, collection: Collection, folder: str, path: Path) -> TopicFile:
+    def read(
+        self, collection: Collection, folder: str, path: Path, index: OpenIndex | None = None
+    ) -> TopicFile:
         """Read a set of statements."""
         if not path.is_file():
             raise InputError(
@@ -118,21 +120,22 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
         """Return the ranker of premises."""
         return PremiseRanker(index, self.settings)
 
-    def found(self, hit: Hit, collection: Collection) -> Found:
+    def found(self, hit: Hit, index: OpenIndex) -> Found:
         """Return the text of a premise; none if it is only cited in the training set."""
-        texts = _texts(collection.premises.knowledge_base)
-        text = texts.get(hit.doc_id, "")
+        text = index.texts().get(hit.doc_id, "")
         return Found(text=text)
+
+    def texts(self, index: OpenIndex) -> Callable[[], dict[str, str]]:
+        """Return what reads the texts of all premises, once."""
+        return cache(partial(_texts, index.collection.premises.knowledge_base))
 
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return a premise of the knowledge base."""
-        texts = _texts(index.collection.premises.knowledge_base)
-        if docno not in texts:
+        if docno not in index.texts():
             return None
         return Hit(docno, 0)
 
 
-@lru_cache(maxsize=1)
 def _texts(knowledge_base: Path) -> dict[str, str]:
     premises = read_premises(knowledge_base)
     return {premise.premise_id: premise.text for premise in premises}

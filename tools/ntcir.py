@@ -1,4 +1,7 @@
-r"""NTCIR-12, formula browsing in Wikipedia: pages, topics and judgments as a corpus of formulas.
+r"""Writes NTCIR-12, formula browsing in Wikipedia, as documents of one's own: a corpus of formulas.
+
+    python tools/ntcir.py NTCIR-12 OUT
+    arqmath-bm25 run docs --data OUT
 
 DATA holds a file of topics (`*.xml` with elements `topic`, `num` and `math`), pages with MathML
 (`*.html`, `*.xhtml`) in any folders and, to evaluate, a file of judgments in the form of trec_eval
@@ -11,9 +14,9 @@ A wildcard (`qvar`) means any sub-expression. It becomes an empty group, which m
 itself; the terms of the rest of the formula are searched for.
 """
 
-import hashlib
 import json
 import re
+import sys
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
@@ -21,15 +24,13 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from arqmath_bm25.analysis.mathml import element_latex
+from arqmath_bm25.collection.layout import ntcir_topics
 from arqmath_bm25.collection.own_documents import QRELS, QUERIES, write_corpus
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import read_text
-from arqmath_bm25.core.writing import complete, written_json
-from arqmath_bm25.version import __version__
+from arqmath_bm25.core.writing import complete
 
-_MADE_OF: Final = "made_of.json"
 _PAGES: Final = (".html", ".xhtml")
-_HEAD: Final = 4_096  # characters by which a file of topics is recognized
 _PREFIX: Final = r"(?:[a-z]{1,9}:)?"
 # No match reaches beyond the begin of another element, so that time is linear.
 _MATH: Final = re.compile(
@@ -53,25 +54,15 @@ _ENDINGS_OF_JUDGMENTS: Final = (".dat", ".txt", ".tsv")
 _GRADE: Final = re.compile(r"([0-9]{1,9})(?:\.0)?")
 
 
-def is_ntcir(data: Path) -> bool:
-    """Return whether DATA is a folder with topics of NTCIR."""
-    return data.is_dir() and _topics_file(data) is not None
-
-
-def written_formulas(data: Path, parent: Path) -> Path:
-    """Return the directory below `parent` with the corpus of formulas, written if need be.
+def write_formulas(data: Path, directory: Path) -> None:
+    """Write the corpus of formulas, the queries and the judgments in BEIR's form.
 
     Raises InputError for topics without formulas, judgments that are none, and pages without any
     formula.
     """
-    topics = _topics_file(data)
+    topics = ntcir_topics(data)
     if topics is None:
-        raise InputError(f"DATA={data}: there is no file of NTCIR's topics (*.xml)")
-
-    directory = parent / (_ID_BREAK.sub("-", data.resolve().name) or "ntcir")
-    made_of = {"version": __version__, "state": _state(data, topics)}
-    if written_json(directory / _MADE_OF) == made_of:
-        return directory
+        raise InputError(f"{data}: there is no file of NTCIR's topics (*.xml)")
 
     write_corpus(_formulas(data), directory, data)
     with complete(directory / QUERIES) as file:
@@ -84,18 +75,6 @@ def written_formulas(data: Path, parent: Path) -> Path:
             file.write("query-id\tcorpus-id\tscore\n")
             for line in judgments:
                 file.write(f"{line}\n")
-    with complete(directory / _MADE_OF) as file:
-        json.dump(made_of, file)
-    return directory
-
-
-def _topics_file(data: Path) -> Path | None:
-    for path in sorted(data.glob("*.xml")):
-        with path.open(encoding="utf-8", errors="replace") as file:
-            head = file.read(_HEAD)
-        if "ntcir" in head.lower() and "topic" in head:
-            return path
-    return None
 
 
 def _pages(data: Path) -> list[Path]:
@@ -115,18 +94,6 @@ def _judgment_files(data: Path) -> list[Path]:
         if path.is_file() and ("qrels" in path.name or is_judged):
             paths.append(path)
     return sorted(paths)
-
-
-def _state(data: Path, topics: Path) -> str:
-    """Return a digest of the names, sizes and times of all files that are read."""
-    digest = hashlib.sha256()
-    files = [topics, *_pages(data), *_judgment_files(data)]
-    for path in files:
-        status = path.stat()
-        name = path.relative_to(data).as_posix()
-        name_bytes = name.encode("utf-8", "surrogateescape")
-        digest.update(b"%b %d %d\n" % (name_bytes, status.st_size, status.st_mtime_ns))
-    return digest.hexdigest()
 
 
 def _formulas(data: Path) -> Iterator[dict[str, Any]]:
@@ -200,3 +167,12 @@ def _judgments(data: Path) -> list[str]:
                 )
             judgments.append(f"{columns[0]}\t{columns[2]}\t{grade[1]}")
     return judgments
+
+
+if __name__ == "__main__":
+    try:
+        write_formulas(Path(sys.argv[1]), Path(sys.argv[2]))
+    except (InputError, OSError) as error:
+        sys.exit(str(error))
+    except IndexError:
+        sys.exit("usage: python tools/ntcir.py NTCIR-12 OUT")

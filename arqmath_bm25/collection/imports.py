@@ -1,0 +1,316 @@
+"""Imports: what is no dump and no JSON lines is read into rows once, in a store of its own.
+
+A folder of files, a table, a set of ir_datasets and the documents of a notebook become
+INDEXES/files/NAME/corpus-DIGEST, in BEIR's form. DIGEST is made of the names and contents of what
+is read, so an import is never out of date: other contents are another import. Its manifest has the
+digests of what was written, as that of an index has.
+
+Beside it, `inputs-*.json` remembers the digests of the files of one path, under all that the system
+says of each file, and the import that was made of this path last. It may be removed at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from arqmath_bm25.collection.file_collection import (
+    Listing,
+    folder_name,
+    listed,
+    tell_of_changes,
+    write_files,
+)
+from arqmath_bm25.collection.own_documents import (
+    CORPUS,
+    IRDS,
+    corpus_digest,
+    write_corpus,
+    write_ir_dataset,
+)
+from arqmath_bm25.core.building import building, patiently
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.manifest import MANIFEST, Manifest, content_digest
+from arqmath_bm25.core.stores import (
+    readable_manifest,
+    remove_unless_open,
+    store_name,
+    stores,
+    why_unusable,
+)
+from arqmath_bm25.core.writing import complete, contents, written_json
+from arqmath_bm25.version import __version__
+
+FILES: Final = "files"  # the folder of imports below INDEXES, and the task of their manifests
+_ENGINE: Final = "corpus"
+# A file that was written so shortly before it was read may change without a change of its times.
+_RECENT: Final = 50_000_000  # ns
+
+
+@dataclass(frozen=True)
+class Import:
+    """Something that becomes a store of rows: its name, what it is made of, and who writes it."""
+
+    name: str
+    recipe: dict[str, Any] = field(hash=False)
+    write: Callable[[Path], object] = field(compare=False, repr=False)
+    inputs: Inputs | None = field(default=None, compare=False, repr=False)
+
+    def store(self, indexes: Path) -> Path:
+        """Return the path of its store, whether it exists or not."""
+        digest = content_digest(self.recipe, [])
+        return indexes / FILES / self.name / store_name(_ENGINE, digest)
+
+    def why_unusable(self, indexes: Path, read_all: bool = False) -> str | None:
+        """Return why its store cannot be read; None if it can."""
+        store = self.store(indexes)
+        if not store.exists():
+            return f"{self.name}: not indexed yet as it is now"
+        return why_unusable(store, self.recipe, [], read_all)
+
+    def ensure(self, indexes: Path, read_all: bool = False) -> Path:
+        """Return its store, which is written if it is missing or damaged.
+
+        Waits while another process writes it. Raises InputError if nothing can be read.
+        """
+        patiently(partial(self._ensure, indexes, read_all))
+        store = self.store(indexes)
+        if self.inputs:
+            self.inputs.note(indexes / FILES / self.name, store)
+        return store
+
+    def _ensure(self, indexes: Path, read_all: bool) -> None:
+        if not self.why_unusable(indexes, read_all):
+            return
+        if self.inputs:
+            self.inputs.tell_of_changes()
+        with building(self.store(indexes)) as place:
+            self.write(place)
+            manifest = Manifest(
+                task=FILES,
+                settings={},
+                default=True,
+                recipe=self.recipe,
+                sources=[],
+                files=contents(place),
+                counts={},
+                seconds=0,
+            )
+            manifest.write(place)
+
+
+def import_of_rows(rows: Iterable[Mapping[str, Any]], name: str | None) -> Import:
+    """Return the import of documents that a program has made."""
+    documents = list(rows)
+    digest = corpus_digest(documents)
+    name = name or f"documents-{digest[:8]}"
+    return Import(name, {"rows": digest}, partial(write_corpus, documents))
+
+
+def import_of_set(name: str) -> Import:
+    """Return the import of a set of ir_datasets."""
+    return Import(_set_name(name), {"set": name}, partial(write_ir_dataset, name))
+
+
+def import_of_files(data: Path, indexes: Path, whole: bool, read_all: bool = False) -> Import:
+    """Return the import of a folder, a file or a table as it is now."""
+    name = folder_name(data)
+    inputs = Inputs.of(data, indexes, name, read_all)
+    recipe = {"version": __version__, "whole": whole, "files": inputs.digest}
+    return Import(name, recipe, partial(write_files, inputs.listing, whole=whole), inputs)
+
+
+def imported(data: str | Path | Import, indexes: Path, whole: bool, read_all: bool = False) -> Path:
+    """Return the store with the rows of DATA as it is now; with `read_all`, every byte is read."""
+    return importing(data, indexes, whole, read_all).ensure(indexes, read_all)
+
+
+def importing(
+    data: str | Path | Import, indexes: Path, whole: bool, read_all: bool = False
+) -> Import:
+    """Return the import of DATA as it is now, which may not have been written yet."""
+    if isinstance(data, Import):
+        return data
+    if str(data).startswith(IRDS):
+        return import_of_set(str(data).removeprefix(IRDS))
+    return import_of_files(Path(data), indexes, whole, read_all)
+
+
+def import_name(data: str | Path | Import) -> str:
+    """Return the name of the import of DATA, which needs no look at its files."""
+    if isinstance(data, Import):
+        return data.name
+    if str(data).startswith(IRDS):
+        return _set_name(str(data).removeprefix(IRDS))
+    return folder_name(Path(data))
+
+
+def _set_name(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]", "-", name)
+
+
+def is_import(data: Path) -> bool:
+    """Return whether a directory is the store of an import."""
+    return data.parent.parent.name == FILES and (data / MANIFEST).is_file()
+
+
+def import_with(corpus: str, folder: Path) -> Path | None:
+    """Return the import in a folder whose rows have a digest; None if there is none."""
+    for store in stores(folder):
+        manifest = readable_manifest(store)
+        if manifest and manifest.files.get(CORPUS, (0, ""))[1] == corpus:
+            return store
+    return None
+
+
+def last_import(data: Path, indexes: Path) -> Path | None:
+    """Return the import that was made of a path last; None if that is not known."""
+    folder = indexes / FILES / folder_name(data)
+    name = _read(_note(folder, data)).get("import")
+    if isinstance(name, str) and (folder / name).is_dir():
+        return folder / name
+    return None
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The files of one path with their states and digests."""
+
+    data: Path
+    listing: Listing
+    states: dict[str, list[Any]]  # name → inode, size, times and digest
+    before: dict[str, Any]  # what was remembered
+
+    @classmethod
+    def of(cls, data: Path, indexes: Path, name: str, read_all: bool) -> Inputs:
+        """Read the files that are not remembered as they are."""
+        before = _read(_note(indexes / FILES / name, data))
+        known: dict[str, list[Any]] = {}
+        if not read_all:
+            known = before.get("files", {})
+
+        listing = listed(data, indexes)
+        states = _states(listing.read, known)
+        taken_in = [path for path in known if path not in states]
+        states.update(_states(_present(listing.root, taken_in), known))
+        if states != known:
+            known = known | states
+            states = _states([*listing.read, *_present(listing.root, listing.taken_in())], known)
+        return cls(data, listing, states, before)
+
+    @property
+    def digest(self) -> str:
+        """A digest of the names and contents of the files."""
+        lines = sorted(f"{name}\0{digest}" for name, digest in _contents(self.states).items())
+        text = "\n".join(lines)
+        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+    def tell_of_changes(self) -> None:
+        """Say which files differ from those of the last import."""
+        if "files" in self.before:
+            tell_of_changes(self.data, _contents(self.before["files"]), _contents(self.states))
+
+    def note(self, folder: Path, store: Path) -> None:
+        """Remember the digests and the import, and remove the former imports of this path."""
+        former = {*self.before.get("former", ()), self.before.get("import")}
+        others = set()
+        note = _note(folder, self.data)
+        for other in folder.glob("inputs-*.json"):
+            if other != note:
+                others.add(_read(other).get("import"))
+
+        kept = []
+        for name in sorted(filter(None, former - others - {store.name})):
+            if not _remove_import(folder / name):
+                kept.append(name)
+
+        now = {"import": store.name, "former": kept, "files": self._settled()}
+        if now != self.before:
+            # Without the right to write, the next call reads the files again.
+            with suppress(InputError, OSError), complete(note) as file:
+                json.dump(now, file)
+
+    def _settled(self) -> dict[str, list[Any]]:
+        """Return the states; of files that may still change unseen, the digest alone."""
+        if self.states == self.before.get("files"):
+            return self.states
+
+        latest = time.time_ns() - _RECENT
+        settled = {}
+        for name, state in self.states.items():
+            settled[name] = state
+            if state[3] > latest:
+                settled[name] = [0, 0, 0, 0, state[-1]]
+        return settled
+
+
+def _note(folder: Path, data: Path) -> Path:
+    path = os.fsencode(data.resolve())
+    return folder / f"inputs-{hashlib.sha256(path).hexdigest()[:16]}.json"
+
+
+def _read(note: Path) -> dict[str, Any]:
+    content = written_json(note)
+    if isinstance(content, dict) and isinstance(content.get("files"), dict):
+        return content
+    return {}
+
+
+def _contents(states: Mapping[str, list[Any]]) -> dict[str, str]:
+    """Return the digest of each file."""
+    return {name: state[-1] for name, state in states.items()}
+
+
+def _present(root: Path, names: Iterable[str]) -> list[tuple[str, str]]:
+    paths = [(name, str(root / name)) for name in names]
+    return [(name, path) for name, path in paths if Path(path).is_file()]
+
+
+def _states(
+    files: Iterable[tuple[str, str]], known: Mapping[str, list[Any]]
+) -> dict[str, list[Any]]:
+    """Return the state of each file with the digest of its content."""
+    states = {}
+    for name, path in files:
+        with suppress(OSError):  # it went away, or cannot be read, which its reader says
+            status = os.stat(path)  # noqa: PTH116  # of ten thousand files
+            state = [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+            remembered = known.get(name, ())
+            if remembered[:4] == state:
+                states[name] = [*remembered]
+                continue
+            with Path(path).open("rb") as file:
+                states[name] = [*state, hashlib.file_digest(file, "sha256").hexdigest()]
+    return states
+
+
+def _remove_import(store: Path) -> bool:
+    """Remove an import and the indexes of its rows; False if one of them is open."""
+    manifest = readable_manifest(store)
+    if manifest is None:
+        return True
+
+    kept = set()
+    for other in stores(store.parent):
+        of_other = readable_manifest(other)
+        if other != store and of_other:
+            kept.add(of_other.files.get(CORPUS, (0, ""))[1])
+
+    corpus = manifest.files.get(CORPUS, (0, ""))[1]
+    is_removed = True
+    if corpus not in kept:
+        folder = store.parents[2] / store.parent.name
+        for index in [path for task in folder.glob("*/") for path in stores(task)]:
+            of_index = readable_manifest(index)
+            if of_index and [source.sha256 for source in of_index.sources] == [corpus]:
+                is_removed &= remove_unless_open(index)
+    return is_removed and remove_unless_open(store)
