@@ -26,9 +26,10 @@ config := $(if $(CONFIG),--config "$(CONFIG)")
 # Tests of a file stay together; tests/conftest.py says which files start first.
 # CPU=20 prints the 20 files and the 20 tests that take most CPU time.
 parallel := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(if $(CPU),--cpu $(CPU))
+quickly  := not slow and not extra and not nightly
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo index runs eval results test exhaustive quick pythons another-python lowest lint docs wheel release release-pure audit mutants bench slowdown sample lock clean
+.PHONY: help setup demo index runs eval results test everything exhaustive extras quick pythons another-python lowest lint docs wheel release release-pure audit mutants bench slowdown sample lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -79,14 +80,19 @@ eval: $(READY) ## score the run files: make eval TASK=task1 DATA=... [YEAR=2021]
 results: $(READY) ## make all results again and compare: make results [DATA=...]
 	.venv/bin/python -m experiments reproduce $(data) -o results
 
-test: lint ## lint, type check and every test
-	.venv/bin/pytest $(parallel)
+test: lint ## lint, type check and every test that a clone can run
+	.venv/bin/pytest $(parallel) -m "not extra and not nightly"
 
-exhaustive: lint ## the same at every place of a kill or damage, of which `test` draws some
+# BY=… runs the quick ones by another Python on the packages of .venv; CI by Debian's own.
+everything: lint extras $(BY) ## … and those of browser, clusters, notebook, peers, installations
+	$(or $(BY),.venv/bin/python) -m pytest $(parallel) -m "$(quickly)"
+	.venv/bin/pytest $(parallel) -m "(slow or extra) and not nightly"
+
+exhaustive: lint extras ## … at every place of a kill or damage, and what is drawn anew: every night
 	ARQMATH_EXHAUSTIVE=1 .venv/bin/pytest $(parallel)
 
 quick: $(READY) ## all tests but the slow ones: make quick [PYTHON=python3.13] [CPU=20], the costliest
-	.venv/bin/pytest $(parallel) --minutes 45 -m "not slow"
+	.venv/bin/pytest $(parallel) --minutes 45 -m "$(quickly)"
 
 pythons: ## the quick tests by every Python of this machine, each in an environment of its own
 	$(PYTHON) tools/pythons.py
@@ -95,6 +101,14 @@ lint: $(READY) ## ruff and mypy
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy & .venv/bin/mypy --platform darwin --cache-dir .mypy_cache/darwin && wait $$!
+
+# Debian's own Python on the packages of .venv: both are 3.11, so the ABI is the same. The 3.11.2 of
+# Debian 12 has errors in `re` that no newer one has.
+.venv-debian/bin/python: $(READY)
+	@/usr/bin/python3 -m venv --clear --without-pip .venv-debian
+	@packages=$$(echo "$(CURDIR)"/.venv/lib/python3.11/site-packages); test -d "$$packages" && \
+	  echo "import site; site.addsitedir('$$packages')" \
+	  >.venv-debian/lib/python3.11/site-packages/environment.pth
 
 # What makes the site has an environment of its own.
 .venv-docs/.ready: requirements-docs.lock
@@ -146,6 +160,17 @@ bench: $(READY) .venv-bench/.ready ## compare with peers, an hour: make bench [S
 slowdown: $(READY) ## does this tree take more CPU time than its parent? make slowdown [BASE=v0.4.0]
 	.venv/bin/python benchmarks/slowdown.py $(if $(BASE),--base "$(BASE)")
 
+# What tests of browser, clusters and notebook import; .ci/run installs the programs.
+extras: .venv/.extras .venv-bench/.ready
+
+.venv/.extras: requirements-browser.lock requirements-notebook.lock requirements-opensearch.lock \
+  requirements-spark.lock | $(READY)
+	@$(pip); quietly="install --quiet --disable-pip-version-check --no-compile --no-deps"; \
+	  $$pip $$quietly --require-hashes --only-binary :all: -r requirements-browser.lock \
+	  -r requirements-notebook.lock -r requirements-opensearch.lock && \
+	  $$pip $$quietly --require-hashes -r requirements-spark.lock  # published as source alone
+	@touch $@
+
 # The peers have an environment of their own, which nothing else needs. Where they cannot be
 # installed, the table names them as not installed.
 .venv-bench/.ready: requirements-bench.lock | $(READY)
@@ -193,4 +218,4 @@ lock: ## resolve the lock files anew (needs uv)
 	  --python-version 3.11 --group docs -o requirements-docs.lock
 
 clean: ## remove what the targets made, except indexes and runs
-	rm -rf .venv .venv-bench .venv-lowest .venv-release .venv-docs site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-debian .venv-lowest .venv-release .venv-docs site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

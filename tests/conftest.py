@@ -2,8 +2,8 @@
 
 * `shared` and `lite` are real data beside the project; tests skip where there are none.
 * `sample_indexes` and `lite_indexes` are indexes that are only read (support/shared_indexes.py).
-* Of many equal cases some are drawn, and all by `make exhaustive` (support/chances.py).
-* What needs a node or a browser runs where it guards a change (support/guarded.py).
+* Of many like cases some are drawn, and all by `make exhaustive` (support/chances.py).
+* What needs more than `make setup` brings is marked `extra` (support/extras.py).
 * `--cpu 20` prints which files and tests take most CPU time (support/cpu_times.py).
 * `--minutes 45` ends tests that do not end (support/time_limit.py).
 """
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import _sources  # noqa: F401  # before anything of the package
 import chances
 import pytest
-from guarded import is_left_out, left_out
+from extras import is_extra
 from hypothesis import settings
 from opensearch_nodes import Nodes, started
 from shared_indexes import built_once
@@ -39,9 +39,11 @@ FIRST = (
     "tasks/test_task1.py", "pages/test_browser_search.py", "tasks/test_premise_model.py",
 )  # fmt: skip
 
-# No test depends on how busy the machine is.
-settings.register_profile("no deadline", deadline=None)
-settings.load_profile("no deadline")
+# No test depends on how busy the machine is, and only nightly ones on chance.
+settings.register_profile(
+    "drawn", deadline=None, derandomize=not chances.exhaustive(), print_blob=True
+)
+settings.load_profile("drawn")
 
 # A JVM that lives for seconds needs no second compiler.
 with suppress(ModuleNotFoundError):
@@ -58,15 +60,8 @@ def pytest_configure() -> None:
     chances.seed()  # for the workers, which inherit it
 
 
-def pytest_report_header() -> list[str]:
-    lines = [chances.told()]
-    patterns = left_out()
-    if patterns:
-        lines.append(
-            "slow tests left out, as nothing changed that they guard (ARQMATH_ALL_TESTS=1 runs "
-            f"them): {', '.join(patterns)}"
-        )
-    return lines
+def pytest_report_header() -> str:
+    return chances.told()
 
 
 @pytest.hookimpl(optionalhook=True)  # `make lowest` runs without xdist
@@ -74,12 +69,12 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1  # tests of clusters and of a browser mostly wait
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what guards nothing; workers start the files of FIRST first, then slow tests."""
-    patterns = left_out()
-    guards_nothing = [item for item in items if is_left_out(item, patterns)]
-    config.hook.pytest_deselected(items=guards_nothing)
-    items[:] = [item for item in items if not is_left_out(item, patterns)]
+    """Mark what is extra; workers start the files of FIRST first, then slow tests."""
+    for item in items:
+        if is_extra(item):
+            item.add_marker("extra")
 
     if not hasattr(config, "workerinput"):  # One process keeps the order that it was given.
         return

@@ -1,27 +1,31 @@
-"""Cases drawn by a seed that pytest prints: some of many that are alike, each time others.
+"""Cases that are drawn: some of many that are alike, by a fixed seed that pytest prints.
 
-`drawn(items, number)` returns some of the items in their order, or all with ARQMATH_EXHAUSTIVE=1,
-as `make exhaustive` sets it. ARQMATH_SEED=N draws again what the seed N drew.
+`drawn(items, number)` returns some of the items in their order. With ARQMATH_EXHAUSTIVE=1, as `make
+exhaustive` sets it every night, it returns all, and what is random is drawn anew; ARQMATH_SEED=N
+draws again what the seed N drew.
 """
 
 from __future__ import annotations
 
 import os
 import random
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 T = TypeVar("T")
+_FIXED: Final = "1"
 
 
 def seed() -> str:
-    return os.environ.setdefault("ARQMATH_SEED", str(random.SystemRandom().randrange(10**6)))
+    anew = str(random.SystemRandom().randrange(10**6)) if exhaustive() else _FIXED
+    return os.environ.setdefault("ARQMATH_SEED", anew)
 
 
 def told() -> str:
-    return "all cases" if exhaustive() else f"cases drawn: ARQMATH_SEED={seed()}"
+    drawn_cases = "all cases" if exhaustive() else "some of many like cases"
+    return f"{drawn_cases}, drawn by ARQMATH_SEED={seed()}"
 
 
 def exhaustive() -> bool:
