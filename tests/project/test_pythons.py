@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import tomllib
+import warnings
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,18 @@ def test_tests_that_do_not_end_are_ended(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "The tests did not end within 0.05 minutes." in (tmp_path / "said").read_text()
     assert time.monotonic() - started < 30
+
+
+@pytest.mark.parametrize("kind", [DeprecationWarning, PendingDeprecationWarning])
+@pytest.mark.parametrize(
+    "says",
+    [
+        "ast.Num is deprecated and will be removed in Python 3.14; use ast.Constant instead",
+        "this function\nis slated for removal",
+        "It has been removed from the documentation.",
+    ],
+)
+def test_a_warning_of_a_removal_fails_a_test(says: str, kind: type[Warning]) -> None:
+    """Whoever calls: nobody reads thousands of warnings of a dependency."""
+    with pytest.raises(kind):
+        warnings.warn(says, kind, stacklevel=1)
