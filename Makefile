@@ -88,14 +88,15 @@ everything: lint extras $(BY) ## … and those of browser, clusters, notebook, p
 	$(or $(BY),.venv/bin/python) -m pytest $(parallel) -m "$(quickly)"
 	.venv/bin/pytest $(parallel) -m "(slow or extra) and not nightly"
 
-exhaustive: lint extras ## … at every place of a kill or damage, and what is drawn anew: every night
-	ARQMATH_EXHAUSTIVE=1 .venv/bin/pytest $(parallel)
+exhaustive: lint extras $(BY) ## … at every place of a kill or damage, drawn anew: every night
+	ARQMATH_EXHAUSTIVE=1 $(or $(BY),.venv/bin/python) -m pytest $(parallel) -m "$(quickly)"
+	ARQMATH_EXHAUSTIVE=1 .venv/bin/pytest $(parallel) -m "slow or extra or nightly"
 
 quick: $(READY) ## all tests but the slow ones: make quick [PYTHON=python3.13] [CPU=20], the costliest
 	.venv/bin/pytest $(parallel) --minutes 45 -m "$(quickly)"
 
-pythons: ## the quick tests by every Python of this machine, each in an environment of its own
-	$(PYTHON) tools/pythons.py
+pythons: ## the quick tests by every Python that is here, each in a copy: make pythons [ONLY=3.14]
+	$(PYTHON) tools/pythons.py $(ONLY)
 
 lint: $(READY) ## ruff and mypy
 	.venv/bin/ruff check .
@@ -166,8 +167,8 @@ extras: .venv/.extras .venv-bench/.ready
 .venv/.extras: requirements-browser.lock requirements-notebook.lock requirements-opensearch.lock \
   requirements-spark.lock | $(READY)
 	@$(pip); quietly="install --quiet --disable-pip-version-check --no-compile --no-deps"; \
-	  $$pip $$quietly --require-hashes --only-binary :all: -r requirements-browser.lock \
-	  -r requirements-notebook.lock -r requirements-opensearch.lock && \
+	  for lock in browser notebook opensearch; do \
+	  $$pip $$quietly --require-hashes --only-binary :all: -r requirements-$$lock.lock || exit 1; done; \
 	  $$pip $$quietly --require-hashes -r requirements-spark.lock  # published as source alone
 	@touch $@
 

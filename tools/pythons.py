@@ -1,9 +1,10 @@
 """Run the quick tests by every Python of this machine, each in a copy with its own environment.
 
-    python tools/pythons.py [PYTHON …]      # make pythons
+    python tools/pythons.py [VERSION …]     # make pythons [ONLY=3.14]
 
-Pythons are looked for in PATH and among the versions of pyenv, whose commands in PATH may be stubs
-that only say which version to choose. What ran is printed at the end, with what did not.
+Pythons are looked for in PATH, among the versions of pyenv, whose commands in PATH may be stubs
+that only say which version to choose, and in the tool cache of GitHub's machines. What ran is
+printed at the end.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ def pythons_here() -> dict[str, Path]:
     """Return a Python of each version that the lock files serve, by its version."""
     folders = [Path(folder) for folder in os.get_exec_path()]
     folders += Path.home().glob(".pyenv/versions/*/bin")
+    folders += Path(os.environ.get("RUNNER_TOOL_CACHE", "/none")).glob("Python/*/*/bin")
     found: dict[str, Path] = {}
     for folder in folders:
         for python in sorted(folder.glob("python3*")):
@@ -81,17 +83,18 @@ def quick_tests(python: Path) -> str:
 
 
 def main() -> None:
-    """Run them and print a table; exit status 1 if a Python failed or there is none."""
-    found = pythons_here()
-    if len(sys.argv) > 1:
-        given = {version_of(Path(name)): Path(name) for name in sys.argv[1:]}
-        found = {version: python for version, python in given.items() if version}
+    """Run them and print a table; exit status 1 if a Python failed or none was found."""
+    asked = tuple(f"{version}." for version in sys.argv[1:]) or ("",)
+    found = {}
+    for version, python in pythons_here().items():
+        if f"{version}.".startswith(asked):
+            found[version] = python
     lines = {}
     for version, python in found.items():
         print(f"== Python {version}: {python}", flush=True)
         lines[version] = quick_tests(python)
 
-    print("\nThe quick tests ran on:")
+    print(f"\nThe quick tests ran on {len(lines)} Pythons:")
     for version, line in lines.items():
         print(f"  {version:8} {line}")
     if not lines or any(line.startswith("FAILED") for line in lines.values()):

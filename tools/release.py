@@ -2,8 +2,9 @@
 
     python tools/release.py [--pure]
 
-`--pure` leaves out the compiled wheel, which needs a C compiler. Nothing is uploaded: a tag
-`vVERSION` publishes, by .github/workflows/wheels.yml.
+The wheel without compiled parts is tested on every Python of this machine. `--pure` leaves out the
+compiled one, which needs a C compiler. Nothing is uploaded: a tag `vVERSION` publishes, by
+.github/workflows/wheels.yml.
 """
 
 import argparse
@@ -13,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from pythons import pythons_here
 
 ROOT = Path(__file__).parent.parent
 DIST = ROOT / "dist"
@@ -52,14 +55,15 @@ def build(target: str, compiled: bool = False) -> Path:
         return Path(shutil.move(path, DIST / path.name))
 
 
-def check_installed(distribution: Path, *form: str) -> None:
+def check_installed(distribution: Path, python: str | Path, *form: str) -> None:
     """Install a distribution into an empty environment and test it from an empty folder."""
     with tempfile.TemporaryDirectory() as name:
         environment, folder = Path(name, "environment"), Path(name, "work")
         folder.mkdir()
-        run(sys.executable, "-m", "venv", environment)
-        python = environment / "bin" / "python"
-        pip = (python, "-m", "pip", "--quiet", "--disable-pip-version-check")
+        run(python, "-m", "venv", "--without-pip", environment)
+        installed = environment / "bin" / "python"
+        pip = (sys.executable, "-m", "pip", "--python", installed)
+        pip = (*pip, "--quiet", "--disable-pip-version-check")
         install = (*pip, "install", "--no-deps")
         hashes = ("--require-hashes", "--only-binary", ":all:", "-r", ROOT / "requirements.lock")
         run(*install, *hashes)
@@ -79,19 +83,23 @@ def main() -> None:
 
     shutil.rmtree(DIST, ignore_errors=True)
     DIST.mkdir()
-    pure = [build("sdist"), build("wheel")]
-    run(sys.executable, "-m", "twine", "check", "--strict", *pure)
-    for distribution in pure:
-        check_installed(distribution, "pure")
+    sources, wheel = build("sdist"), build("wheel")
+    run(sys.executable, "-m", "twine", "check", "--strict", sources, wheel)
+    check_installed(sources, sys.executable, "pure")
+    tested = pythons_here()
+    for version, python in tested.items():
+        print(f"The wheel on Python {version}: {python}", flush=True)
+        check_installed(wheel, python, "pure")
 
-    built = list(pure)
+    built = [sources, wheel]
     if not pure_only:
         compiled = build("wheel", compiled=True)
-        check_installed(compiled)
+        check_installed(compiled, sys.executable)
         built.append(compiled)
 
     for path in built:
         print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1e6:.1f} MB")
+    print(f"The wheel was tested on Python {', '.join(tested)}.")
     print("Nothing was uploaded. A tag of this version publishes it, with wheels for all machines.")
 
 

@@ -20,7 +20,7 @@ THIS = ".".join(map(str, sys.version_info[:3]))
 
 
 def script(path: Path, text: str) -> Path:
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
     return path
@@ -40,13 +40,12 @@ def test_pythons_that_answer_are_found_once_each(
     script(two / "python3-config", "echo 3.14.1")
     monkeypatch.setenv("PATH", f"{one}{os.pathsep}{tmp_path / 'none'}{os.pathsep}{two}")
     monkeypatch.setenv("HOME", str(tmp_path))
-    versions = tmp_path / ".pyenv" / "versions"
-    versions.mkdir(parents=True)
-    (versions / "3.11.9").mkdir()
-    third = script(versions / "3.11.9" / "bin" / "python3", "echo 3.11.9")
+    monkeypatch.setenv("RUNNER_TOOL_CACHE", str(tmp_path))
+    third = script(tmp_path / ".pyenv/versions/3.11.9/bin/python3", "echo 3.11.9")
+    fourth = script(tmp_path / "Python/3.14.2/x64/bin/python3", "echo 3.14.2")
 
     assert list(pythons.pythons_here().items()) == [
-        ("3.11.9", third), ("3.12.1", second), ("3.13.5", first),
+        ("3.11.9", third), ("3.12.1", second), ("3.13.5", first), ("3.14.2", fourth),
     ]  # fmt: skip
 
 
