@@ -6,6 +6,7 @@ import typer
 
 from arqmath_bm25.cli import run_program
 from experiments.beds import beds
+from experiments.cut import cut
 from experiments.perturb import perturb
 from experiments.reproduce import reproduce
 from experiments.topics import topics
@@ -17,6 +18,7 @@ app.command()(tune)
 app.command()(reproduce)
 app.command()(topics)
 app.command()(perturb)
+app.command()(cut)
 app.command()(remix)
 app.command()(transfer)
 app.command()(beds)

@@ -50,12 +50,12 @@ from experiments.results.runner import with_relevant
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from arqmath_bm25.core.labs import LabTask
+    from arqmath_bm25.core.labs import LabTask, Year
     from arqmath_bm25.evaluation.qrels import Qrels
 
     Cells = dict[str, str]  # variant → its scores
 
-YEARS: Final = ("2020", "2021")
+YEARS: Final[tuple[Year, ...]] = ("2020", "2021")
 LINKS: Final = 2.5  # of a thread, as in the whole collection
 JUDGE: Final = 30_000  # answers of a remix in which settings of Task 1 are compared
 _NEAR: Final = 20  # premises that an invented one takes sentences from
@@ -65,8 +65,23 @@ _SENTENCE: Final = re.compile(r"(?<=[.:])\s+|\n+")
 def judged(collection: Collection, task: LabTask) -> tuple[Qrels, set[str]]:
     """Return the judgments of the documents of a collection, and its posts of grade 1 or higher.
 
-    Topics without a relevant answer or formula are left out. Formulas get their visual ids of v3,
-    while the judgments of 2021 have visual ids of v2.
+    Topics without a relevant answer or formula are left out.
+    """
+    years, posts = judgments_held(collection, task)
+    qrels: Qrels = {}
+    for year in years.values():
+        qrels |= year
+    qrels = with_relevant(qrels)
+    relevant = {doc for grades in qrels.values() for doc, grade in grades.items() if grade >= 1}
+    return qrels, set().union(*(posts[doc] for doc in relevant))
+
+
+def judgments_held(
+    collection: Collection, task: LabTask
+) -> tuple[dict[Year, Qrels], dict[str, set[str]]]:
+    """Return the judgments of what a collection holds by year, and the posts of each document.
+
+    Formulas get their visual ids of v3, while the judgments of 2021 have visual ids of v2.
     """
     names: dict[str, str] = {}  # judged id → that of the result
     older: dict[str, str] = {}
@@ -80,8 +95,9 @@ def judged(collection: Collection, task: LabTask) -> tuple[Qrels, set[str]]:
             for answer in thread.answers:
                 posts[answer.post_id].add(answer.post_id)
                 names[answer.post_id] = answer.post_id
-    qrels: Qrels = {}
+    years: dict[Year, Qrels] = {}
     for year in YEARS:
+        years[year] = {}
         file = collection.layout.qrels(task, year)
         judgments = Evaluator(collection).judgments(task, file)
         name = older if judgments.ids == "visual_v2" else names
@@ -91,10 +107,8 @@ def judged(collection: Collection, task: LabTask) -> tuple[Qrels, set[str]]:
                 if doc in name:
                     held[name[doc]] = max(grade, held.get(name[doc], 0))
             if held:
-                qrels[topic] = held
-    qrels = with_relevant(qrels)
-    relevant = {doc for grades in qrels.values() for doc, grade in grades.items() if grade >= 1}
-    return qrels, set().union(*(posts[doc] for doc in relevant))
+                years[year][topic] = held
+    return years, posts
 
 
 def _formulas(collection: Collection) -> Iterator[FormulaRow]:
