@@ -114,6 +114,7 @@ def test_the_cluster_builds_what_this_machine_does(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_cluster_builds_a_real_site(
     cluster: spark_daemons.Cluster, shared: Path, tmp_path: Path
 ) -> None:
@@ -126,6 +127,7 @@ def test_the_cluster_builds_a_real_site(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_executors_load_what_they_build_into_opensearch(
     cluster: spark_daemons.Cluster, here: Path, opensearch: Nodes, tmp_path: Path
 ) -> None:
@@ -161,7 +163,7 @@ def held_at(place: Path, moment: str, build: Build) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("victim", ["executor", "worker"])
+@pytest.mark.parametrize("victim", ["executor", pytest.param("worker", marks=pytest.mark.nightly)])
 def test_machines_may_be_lost_at_any_moment(
     cluster: spark_daemons.Cluster, here: Path, tmp_path: Path, victim: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -184,6 +186,7 @@ def test_machines_may_be_lost_at_any_moment(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_build_itself_may_be_killed_and_called_again(
     cluster: spark_daemons.Cluster, here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,6 +210,7 @@ def test_the_build_itself_may_be_killed_and_called_again(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_build_goes_on_without_the_master(
     here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -323,6 +323,7 @@ def same_runs(place: Path, data: Path, task: str, *options: object) -> dict[str,
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("year", drawn((2020, 2021, 2022), 1, "year"))
 def test_real_collections(lite: Path, lite_indexes: Path, tmp_path: Path, year: int) -> None:
     linked(lite_indexes, tmp_path / "indexes")

@@ -319,6 +319,7 @@ def test_an_index_serves_without_the_replicas_that_there_is_no_room_for(
 
 
 @slow
+@pytest.mark.nightly
 def test_a_killed_node_leaves_no_trace_in_the_rankings(three_nodes: Nodes, tmp_path: Path) -> None:
     client, index = connect(three_nodes.hosts), described("killed", 500)
     load(three_nodes.hosts, index, written(tmp_path / "documents", 500), shards=4)
@@ -386,6 +387,7 @@ def test_a_loaded_index_has_one_segment_of_all_its_documents(
 
 
 @slow
+@pytest.mark.nightly
 def test_a_load_goes_on_when_all_nodes_were_killed(
     three_nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

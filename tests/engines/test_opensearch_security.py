@@ -176,6 +176,8 @@ def test_what_a_login_lacks_is_named_and_the_advice_helps(
     connect([host]).close()
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_guide_leads_from_stock_security_to_a_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -295,6 +295,7 @@ def test_the_search_page_shows_threads(hostile: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_all_threads_of_the_real_subset_in_three_minutes(lite: Path, tmp_path: Path) -> None:
     posts = rows(Layout(lite).posts())
     begin = time.process_time()

@@ -168,6 +168,7 @@ def test_cross_validation_hides_the_fold(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_goals_on_the_real_dev_set(shared: Path) -> None:
     files = PremiseFiles.at(shared / "data" / "nlps")
     premises, training = read_premises(files.knowledge_base), read_statements(files.train)
