@@ -11,7 +11,7 @@ with a letter are formulas. So "and/or", "C++", `file_name` and "p = .05" remain
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from arqmath_bm25.analysis.html import Content, Formula
 from arqmath_bm25.core.tables import read_table
@@ -122,22 +122,51 @@ _NEEDED_NAMES: Final = frozenset(
     name for name, kind in _KIND_OF.items() if kind in "gFR" and name.isalpha()
 )
 _NAME: Final = re.compile("[A-Za-z]+")
+# Words of prose between blanks, which belong to no formula; short ones after another word.
+_NAMES: Final = "|".join(filter(str.isalpha, (*_KIND_OF, *_WORDS["operators"])))
+_WORD: Final = rf"(?!(?:{_NAMES})\b)[A-Za-z]{{3,}}"
+_END: Final = r"[.,:;?]?(?=\s)"
+_PROSE: Final = re.compile(
+    rf"(?<!\s)\s+{_WORD}{_END}(?:\s+(?:{_WORD}|{'|'.join(_WORDS['english'])}){_END})*"
+)
 
 
-class _Token(NamedTuple):
-    kind: str
-    begin: int
-    end: int
+_Span = tuple[int, int]
 
 
-def formulas_in(text: str, proved: bool = False) -> list[tuple[int, int]]:
+def formulas_in(text: str, proved: bool = False) -> list[_Span]:
     """Return the spans of the formulas of a text without delimiters.
 
     `proved` says that another part of the same document has a formula.
     """
-    tokens = list(_tokens(text))
-    kinds = "".join([token.kind for token in tokens])
-    spans: list[tuple[int, int]] = []
+    spans: list[_Span] = []
+    if not (proved or may_hold_formula(text)):
+        return spans
+
+    for start, stop in _stretches(text):
+        if not (proved or may_hold_formula(text[start:stop])):
+            continue
+        for begin, end, is_proof in _runs(text, start, stop):
+            if proved:
+                spans.append((begin, end))
+            elif is_proof:
+                return formulas_in(text, proved=True)
+    return spans
+
+
+def _stretches(text: str) -> Iterator[_Span]:
+    """Yield what stands between words of prose, where alone a run may be."""
+    begin = 0
+    if "{" not in text:  # an argument in braces may hold words
+        for prose in _PROSE.finditer(text):
+            yield begin, prose.start()
+            begin = prose.end()
+    yield begin, len(text)
+
+
+def _runs(text: str, start: int, stop: int) -> Iterator[tuple[int, int, bool]]:
+    """Yield the span of each run with a letter, and whether it is a proof."""
+    kinds, spans = _tokens(text, start, stop)
     for run in _RUN.finditer(kinds):
         begin, end = run.span()
         edge = _BEFORE.match(kinds, begin, end)
@@ -146,21 +175,11 @@ def formulas_in(text: str, proved: bool = False) -> list[tuple[int, int]]:
         while begin < end and kinds[end - 1] in _AFTER:
             end -= 1
 
-        is_proof = _is_proof(kinds, begin, end)
+        is_proof = bool(_PROOF.search(kinds, begin, end))
+        if not is_proof:
+            is_proof = len(_MARK.findall(kinds, begin, end)) > 1
         if is_proof or _HAS_LETTER.search(kinds, begin, end):
-            spans.append((tokens[begin].begin, tokens[end - 1].end))
-            proved |= is_proof
-
-    if not proved:
-        return []
-    return spans
-
-
-def _is_proof(kinds: str, begin: int, end: int) -> bool:
-    """Return whether a run of tokens can only be a formula."""
-    if _PROOF.search(kinds, begin, end):
-        return True
-    return len(_MARK.findall(kinds, begin, end)) > 1
+            yield spans[begin][0], spans[end - 1][1], is_proof
 
 
 def with_formulas(*contents: Content) -> list[Content]:
@@ -168,19 +187,15 @@ def with_formulas(*contents: Content) -> list[Content]:
 
     Backticks around a formula are removed.
     """
-    texts = []
-    has_formula = False
-    for content in contents:
-        text = "".join(map(str, content.pieces))
-        texts.append(text)
-        if not has_formula and may_hold_formula(text) and formulas_in(text):
-            has_formula = True
+    texts = ["".join(map(str, content.pieces)) for content in contents]
+    found = list(map(formulas_in, texts))
+    proved = any(found)
 
     marked = []
-    for text in texts:
+    for text, spans in zip(texts, found, strict=True):
         pieces: tuple[str | Formula, ...] = ()
-        if has_formula:
-            pieces = tuple(_pieces(text, proved=True))
+        if proved:
+            pieces = tuple(_pieces(text, spans or formulas_in(text, proved)))
         elif text:
             pieces = (text,)
         marked.append(Content(pieces))
@@ -194,9 +209,9 @@ def may_hold_formula(text: str) -> bool:
     return not _NEEDED_NAMES.isdisjoint(_NAME.findall(text))
 
 
-def _pieces(text: str, proved: bool) -> Iterator[str | Formula]:
+def _pieces(text: str, spans: list[_Span]) -> Iterator[str | Formula]:
     done = 0
-    for begin, end in formulas_in(text, proved):
+    for begin, end in spans:
         is_quoted = text[begin - 1 : begin] == text[end : end + 1] == "`"
         before = text[done : begin - is_quoted]
         if before:
@@ -232,12 +247,14 @@ def _latex_of_name(name: re.Match[str]) -> str:
     return name[0]
 
 
-def _tokens(text: str) -> Iterator[_Token]:
-    """Yield tokens with their kinds; an argument in braces is one token."""
-    closing = _closing(text)
+def _tokens(text: str, start: int, stop: int) -> tuple[str, list[_Span]]:
+    """Return the kinds of the tokens of a part, and their spans; an argument is one token."""
+    kinds = []
+    spans = []
+    closing = _closing(text) if "{" in text else {}
     done = 0
     last = ""  # the kind of the token before, except blanks
-    for token in _TOKEN.finditer(text):
+    for token in _TOKEN.finditer(text, start, stop):
         begin, end = token.span()
         if begin < done:
             continue
@@ -256,10 +273,13 @@ def _tokens(text: str) -> Iterator[_Token]:
         if last in {"^", "_"} and kind in {"v", "n", "g", "c"}:
             kind = "B"
 
-        yield _Token(kind, begin, end)
+        kinds.append(kind)
+        spans.append((begin, end))
         done = end
         if kind != "s":
             last = kind
+
+    return "".join(kinds), spans
 
 
 def _closing(text: str) -> dict[int, int]:

@@ -14,6 +14,7 @@ from lxml import etree
 import arqmath_bm25 as arq
 from arqmath_bm25.analysis.html import Content, Formula, read_body
 from arqmath_bm25.analysis.unmarked import (
+    _runs,
     as_latex,
     formulas_in,
     may_hold_formula,
@@ -209,12 +210,51 @@ PROVING = r"""
 x y ab f n ( ) [ ] , - − / + = < > ~ 2 3 . sin log alpha oo infinity sqrt gcd max a I { } ' ! ’ ½ …
 ² ≤ ∑ ω Ω ϕ : | _ ^ \ \{ \| \; is on and
 """.split()
+PASSED = [" word ", " long, ", " the end. ", " of ", " sum ", " rank ", "\n", "{a}"]
 
 
 @settings(max_examples=400)
-@given(st.lists(st.sampled_from([*PROVING, *[" "] * 9]), max_size=12).map("".join))
-def test_the_quick_look_misses_no_formula(text: str) -> None:
-    assert may_hold_formula(text) or not formulas_in(text)
+@given(st.lists(st.sampled_from([*PROVING, *PASSED, *[" "] * 9]), max_size=16).map("".join))
+def test_what_is_passed_over_quickly_holds_no_formula(text: str) -> None:
+    runs = list(_runs(text, 0, len(text)))
+    spans = [(begin, end) for begin, end, _ in runs]
+    assert formulas_in(text, proved=True) == spans
+    assert bool(formulas_in(text)) == any(is_proof for _, _, is_proof in runs)
+
+
+# Formulas far from each other, beside words that are passed over, and words that look like these
+# but belong to a formula; as version 0.5 found them, which looked at every word.
+@pytest.mark.parametrize(
+    ("text", "formulas"),
+    [
+        (
+            "Every word of this long sentence stands before the value f(x), which proves that x is "
+            "a number; and what follows has many words until we see the letter y, and the end.",
+            ["f(x)", "x", "y"],
+        ),
+        (
+            "Then the rank V = 3 and that is what we need, but sigma alone was given.",
+            ["rank V = 3", "sigma"],
+        ),
+        (
+            "This holds for the set of all numbers where rank A + dim ker A = n is known.",
+            ["rank A + dim ker A = n"],
+        ),
+        (
+            "the word, alpha and the word. beta are here: gamma of f(t) for all",
+            ["alpha", "beta", "gamma", "f(t)"],
+        ),
+        ("if is = of + to then we know that is all of x^2 there is to see", ["of", "x^2"]),
+        ("Words like these (see above), and/or the state-of-the-art ones: 1998, 12 - 3.", []),
+        (
+            r"we take x_{any word of the whole set} for all of these",
+            ["x_{any word of the whole set}"],
+        ),
+        ("one can see  that the\n\nmap  g: A -> B  has the inverse which\nhas been given", []),
+    ],
+)
+def test_formulas_among_many_words(text: str, formulas: list[str]) -> None:
+    assert [text[begin:end] for begin, end in formulas_in(text)] == formulas
 
 
 @pytest.mark.parametrize(
