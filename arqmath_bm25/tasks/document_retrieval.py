@@ -76,6 +76,7 @@ _KNOWN_KINDS: Final = {"post", "plain"}  # a collection of these alone needs no 
 _OF_KIND, _WORDLESS = "kind: ", "without words: "
 _REPAIRED: Final = "of them with commands repaired"  # their backslashes were lost to escapes
 _UNDIVIDED: Final = "undivided"
+_REFERRING: Final = "with references"
 _IN_LEAN: Final = "of them in Lean"
 _WITHOUT_WORDS, _WITHOUT_FORMULAS = "of them without words", "of them without formulas"
 # Decisions of a build.
@@ -144,10 +145,13 @@ class DocumentRetrieval(IndexedTask[DocumentSettings]):
         settle(counts, "documents")
         self._tell_of(counts, collection.given)
 
+        referring = counts.pop(_REFERRING, 0)
         if self.settings.cited:
-            ids = IdTable(place / _IDS)
-            learnt = place / REFERENCES
-            counts[STATEMENTS] = learn_references(collection, path, ids, learnt, self.settings)
+            counts[STATEMENTS] = 0
+            if referring or collection.train:
+                ids = IdTable(place / _IDS)
+                learnt = place / REFERENCES
+                counts[STATEMENTS] = learn_references(collection, path, ids, learnt, self.settings)
         return dict(counts)
 
     def _tell_of(self, counts: Counter[str], data: str | Path) -> None:
@@ -427,6 +431,8 @@ def _documents(
             counts[_REPAIRED] += 1
         if is_undivided(read.text):
             counts[_UNDIVIDED] += 1
+        if read.references:
+            counts[_REFERRING] += 1
 
         read = read._replace(kind=kind)
         empty = read._replace(title="", text="", kind="plain")
