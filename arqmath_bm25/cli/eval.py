@@ -97,7 +97,9 @@ class Scoring:
 
     def evaluator(self, runs: Sequence[Path] | None, measures: Iterable[Measure]) -> Evaluator:
         """Return the evaluator of these options."""
-        place = Place(self.data, self.indexes).of(runs or ())
+        place = Place(self.data, self.indexes)
+        if self.qrels is None:
+            place = place.of(runs or ())
         return Evaluator(
             place.collection,
             qrels=self.qrels,

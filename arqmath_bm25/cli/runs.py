@@ -15,7 +15,6 @@ from rich.text import Text
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import (
-    data_of,
     keep_runs,
     out,
     refuse_repeated,
@@ -128,7 +127,6 @@ def fuse(
     factors = _weights(weights, runs)
     keep_runs(output, runs)
     task = task or task_of_runs(runs, "fuse")
-    data = data_of(runs, data)
     ids = None
     if data is not None:
         ids = cache(partial(FormulaIds.from_collection, Collection(data, indexes)))

@@ -101,6 +101,12 @@ def sources(paths: Iterable[Path]) -> list[Source]:
     return [Source(path.name, path.stat().st_size, digest) for path, digest in described]
 
 
+def digest_of_sources(files: Iterable[Source]) -> str:
+    """Return one digest for the files of a collection."""
+    digests = "\n".join(file.sha256 for file in files)
+    return hashlib.sha256(digests.encode()).hexdigest()
+
+
 @contextmanager
 def complete(
     path: Path,

@@ -22,10 +22,9 @@ import numpy as np
 from arqmath_bm25.analysis.answer_text import one_line
 from arqmath_bm25.core.configuration import with_current_keys
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.known_paths import known_path
 from arqmath_bm25.core.labs import RunTask
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.core.writing import complete, read_manifest, refuse_endings
+from arqmath_bm25.core.writing import complete, digests, read_manifest, refuse_endings
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES, DocumentRules
 from arqmath_bm25.version import __version__
@@ -164,10 +163,12 @@ def hits_of(run: Run) -> Iterator[tuple[str, list[Hit]]]:
 class Provenance(NamedTuple):
     """How a run was made, if its manifest says it."""
 
-    # The root of the collection, if this user has read it and it still exists.
-    data: Path | None
+    # The name of the collection, the digest of its files, and the name of its judgments.
+    collection: str
+    sha256: str
+    qrels: str
 
-    # The topic file if it is not part of the collection, under the same conditions.
+    # The topic file if it lies beside the run.
     topics: Path | None
 
     # The settings of the task's configuration.
@@ -185,17 +186,14 @@ def provenance(run: Path) -> Provenance:
     manifest = read_manifest(run)
     data = _part(manifest, "data")
     collection = _part(data, "test collection")
-    topics = _part(manifest, "topics")
     settings, _ = with_current_keys(_part(manifest, "settings"))
-    variant = manifest.get("variant")
-    if not isinstance(variant, str):
-        variant = ""
-
     return Provenance(
-        data=known_path(collection.get("sha256")),
-        topics=known_path(topics.get("sha256")),
+        collection=_text(collection, "name"),
+        sha256=_text(collection, "sha256"),
+        qrels=_text(_part(manifest, "qrels"), "name"),
+        topics=_beside(run, _part(manifest, "topics")),
         settings=settings,
-        variant=variant,
+        variant=_text(manifest, "variant"),
         manual=bool(manifest.get("queries")),
     )
 
@@ -206,6 +204,23 @@ def _part(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:
     if not isinstance(part, dict):
         return {}
     return part
+
+
+def _text(part: Mapping[str, Any], name: str) -> str:
+    """Return a text of a manifest, "" if there is none."""
+    text = part.get(name)
+    if not isinstance(text, str):
+        return ""
+    return text
+
+
+def _beside(run: Path, described: Mapping[str, Any]) -> Path | None:
+    """Return the file beside a run that its manifest describes; None if there is none."""
+    with suppress(OSError, ValueError):  # it is no name of a file
+        path = run.with_name(_text(described, "name"))
+        if path.is_file() and digests([path]) == [described.get("sha256")]:
+            return path
+    return None
 
 
 def topics_of(*runs: Path) -> list[str] | None:

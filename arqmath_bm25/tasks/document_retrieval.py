@@ -31,6 +31,7 @@ from arqmath_bm25.collection.own_documents import (
     QUERIES,
     UserDocument,
     corpus_in,
+    judgments_beside,
     read_documents,
     read_row,
 )
@@ -246,6 +247,10 @@ class DocumentRetrieval(IndexedTask[DocumentSettings]):
             topics.append(self.marked(_topic(query, self.delimiters)))
 
         return TopicFile(folder, path, topics)
+
+    def judgments(self, collection: Collection, topics: Path) -> Path | None:
+        """Return the judgments beside the documents."""
+        return judgments_beside(_corpus(collection))
 
     def runnable(self, index: OpenIndex) -> tuple[list[str], str]:
         """Return the variants for which some document of the index has a field, and a note.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from arqmath_bm25.collection.imports import import_with, is_import
 from arqmath_bm25.core.errors import InputError, NoIndexError
-from arqmath_bm25.core.known_paths import digest_of, note_path
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.stores import is_store, keep, readable_manifest, why_unusable
-from arqmath_bm25.core.writing import sources
+from arqmath_bm25.core.writing import digest_of_sources, sources
 from arqmath_bm25.engines.engine import (
     AUTO,
     Engine,
@@ -236,23 +235,20 @@ class Index:
         if queries:
             name = task.manual_tag(variant)
         settings = task.settings.model_dump(mode="json")
-        digest = digest_of(self.manifest.sources)
-        note_path(digest, self.collection.layout.data)
+        digest = digest_of_sources(self.manifest.sources)
         data = {"name": task.place(self.collection), "sha256": digest}
         files = {}
         if topics:
             (source,) = sources([topics])
             files["topics"] = asdict(source)
             data["topics"] = topics.name
-            of_collection = list[Path]()
-            with suppress(InputError):  # own documents need no queries beside them
-                of_collection = [path for _, path in task.topic_files(self.collection)]
-            if topics not in of_collection:
-                note_path(source.sha256, topics)
+            qrels = task.judgments(self.collection, topics)
+            if qrels:
+                (source,) = sources([qrels])
+                files["qrels"] = asdict(source)
         if queries:
             (source,) = sources([queries])
             files["queries"] = asdict(source)
-            note_path(source.sha256, queries)
 
         cluster = {}
         if self._is_in_cluster:

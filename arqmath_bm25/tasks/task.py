@@ -255,6 +255,15 @@ class Task(ABC, Generic[S]):
                 topics[topic.topic_id] = topic
         return topics
 
+    def judgments(self, collection: Collection, topics: Path) -> Path | None:
+        """Return the judgments of a topic file, if the collection has both."""
+        layout = collection.layout
+        lab: labs.LabTask = "task2" if self.lab == "task2" else "task1"
+        for year in layout.years(lab, "qrels"):
+            if year in layout.years(lab) and layout.topics(lab, year) == topics:
+                return layout.qrels(lab, year)
+        return None
+
     def placed(self, topic: Topic) -> Topic:
         """Return a topic with the question of the collection that it is, if it is one."""
         return topic

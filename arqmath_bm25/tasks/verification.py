@@ -21,7 +21,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.known_paths import known_path
 from arqmath_bm25.core.labs import RankingTask, RunTask
 from arqmath_bm25.core.manifest import minor
 from arqmath_bm25.core.stores import why_unusable
@@ -48,8 +47,8 @@ _LONGEST_NAME: Final = 255  # bytes, of a file
 _QUICK: Final = "--quick compares digests alone"
 # Keys of a manifest whose values another machine, or another place of the same files, may change.
 _CLAIMS: Final = (
-    "version", "platform", "implementation", "data", "topics", "queries", "collection", "built",
-    "cluster", "runs",
+    "version", "platform", "implementation", "data", "topics", "queries", "qrels", "collection",
+    "built", "cluster", "runs",
 )  # fmt: skip
 
 Depth = Annotated[int, Field(ge=1)]
@@ -242,8 +241,8 @@ def _verify_ranked(
         queries = _given_file(run, made.queries)
         if queries is None:
             raise InputError(
-                f"{run}: the file of its queries, {shown(made.queries.name)}, is not known here; "
-                "put it beside the run"
+                f"{run}: the file of its queries, {shown(made.queries.name)}, is not beside it; "
+                "put it there"
             )
 
     topics = None
@@ -287,10 +286,10 @@ def _topics(run: Path, source: _File, task: Task[Any], collection: Collection) -
 
 
 def _given_file(run: Path, source: _File) -> Path | None:
-    """Find a file that was given to a command: at its former path, or next to the run."""
-    for path in (known_path(source.sha256), _beside(run, source.name)):
-        if path is not None and path.is_file() and digests([path]) == [source.sha256]:
-            return path
+    """Find a file that was given to a command next to the run."""
+    path = _beside(run, source.name)
+    if path.is_file() and digests([path]) == [source.sha256]:
+        return path
     return None
 
 

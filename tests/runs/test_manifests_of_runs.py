@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
+import shutil
 from pathlib import Path
 
 import pytest
-from program import printed, refused
+from program import arqmath, printed, refused
 
 import arqmath_bm25 as arq
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.core.known_paths import known_path, note_path
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.qrels import read_qrels
@@ -24,7 +24,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 LAYOUT = Layout(SAMPLE)
-NOTHING = Provenance(None, None, {}, "", manual=False)
+NOTHING = Provenance("", "", "", None, {}, "", manual=False)
 
 
 def beside(run: Path, **content: object) -> Path:
@@ -33,23 +33,49 @@ def beside(run: Path, **content: object) -> Path:
 
 
 def test_collection_and_settings_are_told(tmp_path: Path) -> None:
-    note_path("c" * 64, SAMPLE)
+    digest = hashlib.sha256(b"my topics").hexdigest()
     run = beside(
         tmp_path / "run.tsv",
         settings={"bm25": {"b": 0.75}}, variant="both",
         data={"test collection": {"name": "mine", "sha256": "c" * 64}},
-        topics={"name": LAYOUT.topics("task1", "2021").name, "sha256": "d" * 64},
+        topics={"name": "mine.xml", "sha256": digest}, qrels={"name": "qrels.tsv"},
     )  # fmt: skip
-    assert provenance(run) == Provenance(SAMPLE, None, {"bm25": {"b": 0.75}}, "both", manual=False)
+    made_of = Provenance(
+        "mine", "c" * 64, "qrels.tsv", None, {"bm25": {"b": 0.75}}, "both", manual=False
+    )
+    assert provenance(run) == made_of
+    (tmp_path / "mine.xml").write_bytes(b"my topics")
+    assert provenance(run) == made_of._replace(topics=tmp_path / "mine.xml")
+    (tmp_path / "mine.xml").write_bytes(b"others")
+    assert provenance(run) == made_of
 
-    note_path("d" * 64, tmp_path / "run.tsv.manifest.json")
-    assert provenance(run).topics == tmp_path / "run.tsv.manifest.json"
+
+def test_a_run_of_other_data_is_not_judged_by_the_sample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = tmp_path / "mine"
+    shutil.copytree(SAMPLE, data)
+    posts = data / "Collection" / "Posts.V1.3.xml"
+    posts.write_text(posts.read_text().replace("continuous", "contiguous"))
+    for place in ((), ("--data", data)):
+        arqmath("index", "task1", *place, "--engine", "flat")
+        arqmath("run", "task1", *place, "--topics", "2021", "--variant", "both")
+    (run,) = Path("runs/arqmath-sample/2021").glob("*.tsv")
+    assert "1 run" in printed("eval", run) or "nDCG" in printed("eval", run)
+    (run,) = Path("runs/mine/2021").glob("*.tsv")
+    for command in ("eval", "report", "pool"):
+        said = refused(command, run, *(["-o", tmp_path / "o"] if command != "eval" else []))
+        assert "made of mine (SHA-256 " in said
+        assert "judged by qrel_task1_2021_test.tsv; give these data with --data" in said
+    assert printed("eval", run, "--data", data)
 
 
 def test_a_path_in_a_manifest_is_not_followed(tmp_path: Path) -> None:
     places = {"source": str(tmp_path), "topics": str(tmp_path), "sha256": str(tmp_path)}
     run = beside(tmp_path / "run.tsv", data={"test collection": places})
-    assert provenance(run) == NOTHING
+    assert provenance(run).sha256 == str(tmp_path)
+    assert provenance(run).topics is None
     assert provenance(beside(tmp_path / "old.tsv", data=str(tmp_path))) == NOTHING
 
 
@@ -62,25 +88,6 @@ def test_a_path_in_a_manifest_is_not_followed(tmp_path: Path) -> None:
 def test_what_is_no_manifest_tells_nothing(tmp_path: Path, content: str) -> None:
     (tmp_path / "run.tsv.manifest.json").write_text(content, errors="surrogatepass")
     assert provenance(tmp_path / "run.tsv") == NOTHING
-
-
-def test_a_collection_that_is_gone_is_not_told(tmp_path: Path) -> None:
-    note_path("e" * 64, tmp_path / "gone")
-    data = {"test collection": {"sha256": "e" * 64}}
-    run = beside(tmp_path / "r.tsv", data=data, topics={"sha256": "unknown"})
-    assert provenance(run) == NOTHING
-
-
-@pytest.mark.parametrize(
-    "known",
-    ["", "[1]", "{", '{"f": 1}', '{"f": "\\u0000"}', '{"f": "/' + "x" * 5000 + '"}'],
-)
-def test_a_damaged_list_of_known_paths_names_none(tmp_path: Path, known: str) -> None:
-    note_path("f", tmp_path)
-    (Path(os.environ["XDG_CACHE_HOME"]) / "arqmath-bm25" / "paths.json").write_text(known)
-    assert known_path("f") is None
-    note_path("f", tmp_path)
-    assert known_path("f") == tmp_path
 
 
 OTHER = "the manifest beside it describes another content (SHA-256)"

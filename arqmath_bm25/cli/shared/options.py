@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -15,12 +15,11 @@ from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.core.building import patiently
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.labs import RankingTask
-from arqmath_bm25.core.progress import PlainConsole, console
-from arqmath_bm25.core.sample_data import SAMPLE
+from arqmath_bm25.core.progress import PlainConsole
 from arqmath_bm25.core.stores import is_store
 from arqmath_bm25.core.system import processors
 from arqmath_bm25.core.workers.local import Processes
-from arqmath_bm25.core.writing import together
+from arqmath_bm25.core.writing import digest_of_sources, sources, together
 from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
 from arqmath_bm25.runs.run_writing import provenance
 from arqmath_bm25.runs.task_rules import RULES, detect_task
@@ -139,18 +138,28 @@ def published(path: Path | None) -> Path | None:
 
 
 def data_of(runs: Sequence[Path] | None, data: Path | None) -> Path | None:
-    """Return DATA: the option, else where the data of the first run's manifest were last read."""
+    """Return DATA, or None for the sample; InputError if the first run was made of other data."""
     if data is not None or not runs:
         return data
 
     made_of = provenance(runs[0])
-    if made_of.data in (None, SAMPLE):
+    if not made_of.sha256 or made_of.sha256 == _sample_digest(runs[0]):
         return None
 
-    console.print(
-        f"DATA={made_of.data} (the data of {runs[0]}, where they were last read)", soft_wrap=True
+    qrels = f", judged by {made_of.qrels}" if made_of.qrels else ""
+    raise InputError(
+        f"{runs[0]}: made of {made_of.collection} (SHA-256 {made_of.sha256[:16]}…){qrels}; give "
+        "these data with --data"
     )
-    return made_of.data
+
+
+def _sample_digest(run: Path) -> str:
+    """Return the digest of the files of the sample that the task of a run reads."""
+    task = configured(detect_task(run)).index_task
+    files = list[Path]()
+    with suppress(InputError):  # it has no documents of one's own
+        files = task.sources(Collection())
+    return digest_of_sources(sources(files))
 
 
 def task_of_runs(runs: Sequence[Path], verb: Literal["fuse", "pool"]) -> RankingTask:

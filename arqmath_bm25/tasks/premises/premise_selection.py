@@ -116,6 +116,10 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
             topics.append(Topic(statement.statement_id, statement.text))
         return TopicFile(folder, path, topics)
 
+    def judgments(self, collection: Collection, topics: Path) -> Path | None:
+        """Return the statements themselves, which name their premises."""
+        return topics
+
     def ranker(self, index: OpenIndex) -> PremiseRanker:
         """Return the ranker of premises."""
         return PremiseRanker(index, self.settings)
