@@ -24,7 +24,7 @@ from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.stores import stores
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.tasks import trust
-from arqmath_bm25.tasks.verification import first_ranked, verify_run
+from arqmath_bm25.tasks.verification import first_ranked, verify_from_data, verify_run
 
 # The outcomes of a download, in words.
 _OUTCOMES = {
@@ -171,7 +171,11 @@ def _check_store(store: Path) -> None:
 
 @command
 def verify(
-    runs: list[Path], place: Place, quick: bool = False, config: list[Path] | None = None
+    runs: list[Path],
+    place: Place,
+    quick: bool = False,
+    build: bool = False,
+    config: list[Path] | None = None,
 ) -> None:
     """Prove that runs are what their manifests say: rank, or fuse, again and compare every byte.
 
@@ -185,9 +189,14 @@ def verify(
     for run in runs:
         run_place = place.of([first_ranked(run)])
         with run_place.naming_the_build():
-            proof = verify_run(run, run_place.collection, quick)
+            if build:
+                proof = verify_from_data(run, run_place.collection, quick)
+            else:
+                proof = verify_run(run, run_place.collection, quick)
 
         how = "ranked by the index that lies here: the same bytes"
+        if build:
+            how = "built again from DATA: the same bytes"
         if quick:
             how = "nothing was ranked again"
         said = f"{run}: as it was made {proof.made}; {how}"

@@ -1,7 +1,8 @@
 """Proves that a run is what its manifest says: it is ranked, or fused, again.
 
 First the SHA-256 digests in the manifest are compared with the run, the index and the data. Then
-the ranking is made again from what the manifest says, and must give the same bytes.
+the ranking is made again from what the manifest says, and must give the same bytes. Whoever can
+write to an index can forge it, and the run with it; so the index may be built again from the data.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import asdict
+from contextlib import closing, suppress
+from dataclasses import asdict, replace
 from functools import cache, partial
 from itertools import zip_longest
 from pathlib import Path
@@ -23,7 +24,10 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import RankingTask, RunTask
 from arqmath_bm25.core.manifest import minor
+from arqmath_bm25.core.progress import tell
 from arqmath_bm25.core.stores import why_unusable
+from arqmath_bm25.core.system import processors
+from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import (
     digests,
     is_as_written,
@@ -31,18 +35,21 @@ from arqmath_bm25.core.writing import (
     sources,
     stored_manifest,
 )
+from arqmath_bm25.engines.engine import AUTO, Engine
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.run_writing import RunForm, write_run
 from arqmath_bm25.tasks import task_class
-from arqmath_bm25.tasks.index_content import IndexContent
+from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import IndexContent, with_needed
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
 from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.task import Task, TopicFile
 from arqmath_bm25.version import __version__
 
 _THREADS: Final = 2
+_SPACE: Final = 3  # most that a build takes, in sizes of what it reads
 _LONGEST_NAME: Final = 255  # bytes, of a file
 _QUICK: Final = "--quick compares digests alone"
 # Keys of a manifest whose values another machine, or another place of the same files, may change.
@@ -88,6 +95,7 @@ class _Ranked(_Content):
     form: RunForm
     index: str
     collection: list[_File]
+    built: list[_File] = []
     topics: _File | None = None
     queries: _File | None = None
 
@@ -102,13 +110,26 @@ class Proof(NamedTuple):
     claims: list[str]  # keys of its manifest whose values are not proved
 
 
+def verify_from_data(run: Path, collection: Collection, quick: bool = False) -> Proof:
+    """Prove a run by an index that is built again, beside those of a collection, and removed."""
+    collection.indexes.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".verify-", dir=collection.indexes) as place:
+        again = replace(collection, indexes=Path(place)).imported()
+        return verify_run(run, again, quick, build=True)
+
+
 def verify_run(
-    run: Path, collection: Collection, quick: bool = False, _above: tuple[Path, ...] = ()
+    run: Path,
+    collection: Collection,
+    quick: bool = False,
+    build: bool = False,
+    _above: tuple[Path, ...] = (),
 ) -> Proof:
     """Return which index and data a run was made from, after it was made again.
 
-    With `quick` digests are compared, and nothing is ranked. Raises InputError that names the first
-    thing that is not as the manifest says.
+    With `quick` digests are compared, and nothing is ranked. With `build` the index is built first,
+    unless an earlier call did it. Raises InputError that names the first thing that is not as the
+    manifest says.
     """
     manifest = stored_manifest(run)
     if not manifest:
@@ -117,8 +138,8 @@ def verify_run(
         raise InputError(f"{run}: not the file that its manifest describes (another SHA-256)")
 
     if "runs" in manifest:
-        return _verify_fused(run, manifest, collection, quick, _above)
-    return _verify_ranked(run, manifest, collection, quick)
+        return _verify_fused(run, manifest, collection, quick, build, _above)
+    return _verify_ranked(run, manifest, collection, quick, build)
 
 
 def first_ranked(run: Path) -> Path:
@@ -160,6 +181,7 @@ def _verify_fused(
     manifest: dict[str, Any],
     collection: Collection,
     quick: bool,
+    build: bool,
     above: tuple[Path, ...],
 ) -> Proof:
     made = _parsed(_Fused, manifest, run)
@@ -182,7 +204,7 @@ def _verify_fused(
         expected["k"] = None
     claims = _claims(run, manifest, expected)
     for path in members:
-        proof = verify_run(path, collection, quick, (run, *above))
+        proof = verify_run(path, collection, quick, build, (run, *above))
         claims += [f"{claim} of {path.name}" for claim in proof.claims]
 
     if not quick:
@@ -214,7 +236,7 @@ def _beside(run: Path, name: str) -> Path:
 
 
 def _verify_ranked(
-    run: Path, manifest: dict[str, Any], collection: Collection, quick: bool
+    run: Path, manifest: dict[str, Any], collection: Collection, quick: bool, build: bool
 ) -> Proof:
     version = manifest.get("version")
     if isinstance(version, str) and minor(version) != minor(__version__):
@@ -225,7 +247,11 @@ def _verify_ranked(
     made = _parsed(_Ranked, manifest, run)
     task = task_class(made.task).of(made.settings, run)
     variant = task.chosen(made.variant)
-    index = Index.of(task, collection)
+    engine = AUTO
+    if build:
+        engine = _engine(made)
+        _build(task, collection, engine)
+    index = Index.of(task, collection, engine)
     content = IndexContent.of(task.index_task, collection)
     why = why_unusable(index.directory, content.recipe, content.sources, read_all=True)
     if why:
@@ -262,7 +288,30 @@ def _verify_ranked(
             (topics,) = with_queries(task, [topics], read_queries(queries), queries)
         _rank_again(run, made, index, topics, expected["tag"])
 
-    return Proof(f"by {index.directory}, of {collection.layout.data}", claims)
+    by = str(index.directory)
+    if build:
+        by = "an index that was built again"
+    return Proof(f"by {by}, of {collection.given}", claims)
+
+
+def _engine(made: _Ranked) -> Engine:
+    """Return the engine that ranked a run; for a cluster flat postings, which rank alike."""
+    for store in made.built:
+        if "/lucene-" in store.name:
+            return Engine("lucene")
+    return Engine("flat")
+
+
+def _build(task: Task[Any], collection: Collection, engine: Engine) -> None:
+    """Build the indexes that a task searches, of the data alone."""
+    with closing(Processes(processors())) as workers:
+        for content in with_needed([task.index_task], collection):
+            size = sum(source.size for source in content.sources)
+            tell(
+                f"{collection.indexes}: building the index of {content.task.name} again; that may "
+                f"take {_SPACE * size / 1e6:,.0f} MB of disk for a while"
+            )
+            ensure(content, workers, [engine])
 
 
 def _topics(run: Path, source: _File, task: Task[Any], collection: Collection) -> TopicFile:

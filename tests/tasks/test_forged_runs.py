@@ -6,19 +6,24 @@ import copy
 import hashlib
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from program import arqmath, printed
+from program import arqmath, printed, refused
+from shared_indexes import store
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.id_table import write_ids
+from arqmath_bm25.core.manifest import Manifest
+from arqmath_bm25.core.writing import contents
 from arqmath_bm25.tasks.verification import verify_run
 from arqmath_bm25.version import __version__
 
-Manifest = dict[str, Any]
-Forged = dict[str, tuple[str, Manifest]]  # name -> content of the run, and its manifest
+RunManifest = dict[str, Any]
+Forged = dict[str, tuple[str, RunManifest]]  # name -> content of the run, and its manifest
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +40,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def read(path: Path) -> tuple[list[list[str]], Manifest]:
+def read(path: Path) -> tuple[list[list[str]], RunManifest]:
     rows = [line.split("\t") for line in path.read_text().splitlines()]
     return rows, json.loads(path.with_name(f"{path.name}.manifest.json").read_text())
 
@@ -44,7 +49,7 @@ def text(rows: list[list[str]]) -> str:
     return "".join("\t".join(row) + "\n" for row in rows)
 
 
-def changed(manifest: Manifest, *keys: str | int, to: object) -> Manifest:
+def changed(manifest: RunManifest, *keys: str | int, to: object) -> RunManifest:
     """Return a copy of a manifest with another value at the end of some keys."""
     other = copy.deepcopy(manifest)
     part: Any = other
@@ -54,7 +59,7 @@ def changed(manifest: Manifest, *keys: str | int, to: object) -> Manifest:
     return other
 
 
-def other_rows(rows: list[list[str]], manifest: Manifest) -> Forged:
+def other_rows(rows: list[list[str]], manifest: RunManifest) -> Forged:
     ids = [[row[0], str(10 + n), *row[2:]] for n, row in enumerate(rows)]
     swapped = [[*rows[0][:1], rows[1][1], *rows[0][2:]], [*rows[1][:1], rows[0][1], *rows[1][2:]]]
     scores = [[*row[:3], f"{float(row[3]) + 1:.9g}", row[4]] for row in rows]
@@ -71,7 +76,7 @@ def other_rows(rows: list[list[str]], manifest: Manifest) -> Forged:
     }
 
 
-def other_settings(rows: list[list[str]], manifest: Manifest) -> Forged:
+def other_settings(rows: list[list[str]], manifest: RunManifest) -> Forged:
     forged = {}
     for value in ({"contents": 99}, {}, {"contents": -1}, {"nothing": 1}, None):
         keys = ("settings", "variants", "both")
@@ -83,7 +88,7 @@ def other_settings(rows: list[list[str]], manifest: Manifest) -> Forged:
     return forged
 
 
-def other_value(rows: list[list[str]], manifest: Manifest) -> Forged:
+def other_value(rows: list[list[str]], manifest: RunManifest) -> Forged:
     values: dict[str, list[object]] = {
         "variant": ["text", "math", "none", "", None, 5, []],
         "depth": [5, 0, -1, 10**9, "20", 20.5, None, True],
@@ -99,6 +104,7 @@ def other_value(rows: list[list[str]], manifest: Manifest) -> Forged:
         "research goal": [{"venue": {"name": "another"}}, {}],
         "schema-version": [0.2, "0.1"],
         "run-version": [True, 2.0],  # True equals 1.0
+        "built": ["0" * 64, [5], None],
     }
     forged = {}
     for key, others in values.items():
@@ -107,7 +113,7 @@ def other_value(rows: list[list[str]], manifest: Manifest) -> Forged:
     return forged
 
 
-def other_fusion(rows: list[list[str]], manifest: Manifest) -> Forged:
+def other_fusion(rows: list[list[str]], manifest: RunManifest) -> Forged:
     names: list[object] = [
         "/etc/passwd", "../both-P.tsv", "", ".", "..", "a/b", "a\0b", "x" * 300, None, 5,
         "fused.tsv", "forged.tsv",
@@ -156,7 +162,7 @@ CLAIMS: dict[str, list[object]] = {
     "platform": [{"software": {}}, "Fortran", None],
     "implementation": [{"executable": {"cmd": "rm -r /"}}, 5],
     "data": [{"test collection": {"name": "ARQMath"}}, [], None],
-    "built": [[], [OTHER_FILE], "0" * 64],
+    "built": [[], [OTHER_FILE]],
     "cluster": ["arqmath-x (uuid)"],
     "seconds": [1],
     "topics.name": ["Topics_Task1_2021.xml"],
@@ -211,6 +217,50 @@ def test_a_true_run_is_accepted_under_any_name(made: Path, tmp_path: Path, run: 
         (tmp_path / f"{run}{ending}").rename(tmp_path / f"renamed.tsv{ending}")
     said = verify_run(tmp_path / "renamed.tsv", Collection(None, made / "indexes"))
     assert said.made.startswith(("by ", "fused from "))
+
+
+@pytest.mark.parametrize("engine", ["flat", "lucene"])
+def test_only_a_build_from_the_data_finds_a_forged_index_out(tmp_path: Path, engine: str) -> None:
+    """Two documents' names are exchanged in the store, and its manifest is made to agree."""
+    rows = [
+        {"id": f"d{n}", "text": f"the group of order ${n}x$ " + "is " * n} for n in range(10, 40)
+    ]
+    (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "queries.jsonl").write_text('{"id": "q", "text": "group of order $12x$"}')
+    where = ("--data", tmp_path, "--indexes", tmp_path / "indexes")
+    arqmath("index", "docs", *where, "--engine", engine)
+
+    def run(name: str) -> Path:
+        arqmath("run", "docs", *where, "--engine", engine, "--runs", tmp_path / name)
+        (path,) = (tmp_path / name).rglob("both.trec")
+        return path
+
+    true = run("true")
+    said = printed("verify", true, *where, "--build")
+    assert "MB of disk" in said
+    assert "built again from DATA: the same bytes; claimed, not proved: implementation" in said
+
+    index = store(tmp_path / "indexes", "docs", engine)
+    for path in index.rglob("*ids.text"):
+        names = path.read_bytes().replace(b"d12", b"dXX").replace(b"d13", b"d12")
+        path.write_bytes(names.replace(b"dXX", b"d13"))
+        write_ids(path.with_suffix(""), split_names(path.read_bytes()))
+    manifest = Manifest.read(index)
+    assert manifest
+    files = contents(index)
+    del files["manifest.json"]
+    replace(manifest, files=files).write(index)
+
+    forged = run("forged")
+    assert forged.read_bytes() != true.read_bytes()
+    assert "ranked by the index that lies here" in printed("verify", forged, *where)
+    assert "ranked again, this row is another one" in refused("verify", forged, *where, "--build")
+    assert "built again from DATA: the same bytes" in printed("verify", true, *where, "--build")
+    assert not list((tmp_path / "indexes").glob(".verify-*"))
+
+
+def split_names(text: bytes) -> list[bytes]:
+    return [text[begin : begin + 3] for begin in range(0, len(text), 3)]
 
 
 def test_two_runs_that_are_fused_from_each_other_are_refused(made: Path, tmp_path: Path) -> None:
