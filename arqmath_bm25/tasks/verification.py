@@ -309,7 +309,7 @@ def _build(task: Task[Any], collection: Collection, engine: Engine) -> None:
             size = sum(source.size for source in content.sources)
             tell(
                 f"{collection.indexes}: building the index of {content.task.name} again; that may "
-                f"take {_SPACE * size / 1e6:,.0f} MB of disk for a while"
+                f"take {_SPACE * size // 1_000_000 + 1:,} MB of disk for a while"
             )
             ensure(content, workers, [engine])
 
