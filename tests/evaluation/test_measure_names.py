@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import ir_measures
 import pytest
+from measure_objects import measure_of
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.measures import key_of, measure, measures_of, named_measures
@@ -69,7 +70,7 @@ def test_values_by_hand() -> None:
 
 @pytest.mark.parametrize("name", [*OURS.values(), *OTHERS])
 def test_values_are_those_of_ir_measures(name: str) -> None:
-    there = ir_measures.iter_calc([ir_measures.parse_measure(name)], QRELS, RUN)
+    there = ir_measures.iter_calc([measure_of(name)], QRELS, RUN)
     found = {one.query_id: one.value for one in there}
     for topic in RUN:
         assert values_of(name)[topic] == pytest.approx(found[topic]), topic
@@ -88,7 +89,7 @@ def test_two_thousand_random_runs_score_as_by_ir_measures() -> None:
     ours = measure(run, qrels, MEASURES, 2)
     for key, name in OURS.items():
         if key != "judged_at_10":  # its order of equal scores is another there
-            there = ir_measures.iter_calc([ir_measures.parse_measure(name)], qrels, run)
+            there = ir_measures.iter_calc([measure_of(name)], qrels, run)
             expected = {one.query_id: one.value for one in there}
             assert {t: values[key] for t, values in ours.items()} == pytest.approx(expected), key
 
@@ -99,7 +100,7 @@ def test_official_runs_have_the_scores_of_ir_measures(shared: Path, lite: Path, 
     run = Run.read(
         shared / "data/arqmath1-runs/prim_MIRMU-task1-Ensemble-auto-both-A.tsv"
     ).rankings()
-    name = ir_measures.parse_measure(OURS[key])
+    name = measure_of(OURS[key])
     there = ir_measures.calc_aggregate([name], qrels, run.topics)[name]
     values = values_of(OURS[key], run.topics, qrels).values()
     assert sum(values) / len(values) == pytest.approx(there, abs=5e-5)
@@ -199,7 +200,7 @@ SPELLINGS = {
 def test_a_binary_measure_takes_the_grade_of_its_table(
     name: str, theirs: str, relevant: int
 ) -> None:
-    there = ir_measures.parse_measure(theirs)
+    there = measure_of(theirs)
     if "rel" in there.SUPPORTED_PARAMS:
         there = there(rel=relevant)
     found = {one.query_id: one.value for one in ir_measures.iter_calc([there], QRELS, RUN)}

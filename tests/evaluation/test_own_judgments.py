@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import pytrec_eval
 from chances import exhaustive, seed
+from measure_objects import measure_of
 from program import arqmath, json_of, printed, refused
 
 import arqmath_bm25 as arq
@@ -113,13 +114,13 @@ def test_binary_judgments_are_measured_as_in_the_field(own: Path) -> None:
     qrels = list(ir_measures.read_trec_qrels("qrels.txt"))
     names = ("nDCG@10", "AP", "P@10", "RR", "R@100", "R@1000")
     expected = ir_measures.calc_aggregate(
-        map(ir_measures.parse_measure, names),
+        map(measure_of, names),
         qrels,
         ir_measures.read_trec_run(str(own / "both.trec")),
     )
     for name in names:
         # A query without a run counts 0, whose row ir_measures has as well.
-        there = expected[ir_measures.parse_measure(name)]
+        there = expected[measure_of(name)]
         assert scored["both"][name] == pytest.approx(there), name
         assert scored["empty"][name] == 0.0
     assert scored["both"]["AP"] > 0
@@ -214,7 +215,7 @@ def test_measures_that_people_ask_for(name: str, key: str, value: float) -> None
 
 
 def test_err_is_that_of_gdeval() -> None:
-    err = ir_measures.parse_measure("ERR@20")
+    err = measure_of("ERR@20")
     if not ir_measures.gdeval.is_available():
         pytest.skip("gdeval needs perl")
     chance = random.Random(1)

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measure_objects import measure_of
 from program import arqmath, json_of
 from run_rows import read_run
 
@@ -389,7 +390,7 @@ def test_runs_of_frames_are_fused_and_measured_as_files_are(folder: Path) -> Non
     table = arq.evaluate(better, qrels, per_topic=True, measures=names)
     assert list(table) == names
     expected = dict(ir_measures.calc_aggregate(
-        map(ir_measures.parse_measure, names[:2]),
+        map(measure_of, names[:2]),
         {q: {d: int(g) for d, g in zip(t["docno"], t["label"], strict=True)}
          for q, t in qrels.groupby("qid")},
         {q: dict(zip(t["docno"], t["score"], strict=True)) for q, t in better.groupby("qid")},
