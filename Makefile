@@ -29,7 +29,7 @@ parallel := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(if
 quickly  := not slow and not extra and not nightly
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo index runs eval results test everything exhaustive extras quick pythons another-python lowest lint docs wheel release release-pure audit mutants bench slowdown sample lock clean
+.PHONY: help setup demo index runs eval results test everything exhaustive extras first quick pythons another-python lowest lint docs wheel release release-pure audit mutants bench slowdown sample lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -91,6 +91,11 @@ everything: lint extras $(BY) ## … and those of browser, clusters, notebook, p
 exhaustive: lint extras $(BY) ## … at every place of a kill or damage, drawn anew: every night
 	ARQMATH_EXHAUSTIVE=1 $(or $(BY),.venv/bin/python) -m pytest $(parallel) -m "$(quickly)"
 	ARQMATH_EXHAUSTIVE=1 .venv/bin/pytest $(parallel) -m "slow or extra or nightly"
+
+# The files are chosen by tools/first_tests.py.
+first: $(READY) ## a first look of 15 seconds: files of tests that reach most lines
+	@head -n 1 tests/first.txt
+	@.venv/bin/pytest -q -n 2 --dist loadfile -m "$(quickly)" $$(grep -v '^#' tests/first.txt)
 
 quick: $(READY) ## all tests but the slow ones: make quick [PYTHON=python3.13] [CPU=20], the costliest
 	.venv/bin/pytest $(parallel) --minutes 45 -m "$(quickly)"
