@@ -39,8 +39,8 @@ from typing import Any, Final, Literal, NamedTuple
 from selectolax.lexbor import LexborHTMLParser
 
 from arqmath_bm25.analysis.foreign import as_post
+from arqmath_bm25.analysis.formal import FORMAL, formal_words
 from arqmath_bm25.analysis.kinds import Kind, is_foreign, kind_of
-from arqmath_bm25.analysis.lean import lean_words
 from arqmath_bm25.analysis.macros import expanded_formulas
 from arqmath_bm25.analysis.mathml import mark_formulas
 from arqmath_bm25.analysis.sources import (
@@ -260,8 +260,8 @@ def read_text(text: str, kind: Kind | None = None, delimiters: Delimiters = "aut
         kind = kind_of(text)
     if kind == "latex" or kind == "markdown":
         return read_title(text, kind)
-    if kind == "lean":
-        return Content((lean_words(text),))
+    if kind in FORMAL:
+        return Content((formal_words(text, kind=kind),))
     if kind == "html":
         return _read_post(as_post(text).body, delimiters)
     if kind == "post":

@@ -5,17 +5,18 @@ r"""The kind of a document or a query, found from its text alone.
 * `latex`: LaTeX source. It holds an environment of prose, such as `\begin{lemma}`, or a command of
   prose, such as `\emph`.
 * `markdown`: it holds a heading, a fence, a link, bold words, or code beside formulas.
-* `lean`: it begins with a declaration in Lean, such as `theorem add_zero (n : ℕ) : n + 0 = n`.
+* `lean`, `isabelle`, `coq`: it begins with a header (`import Mathlib`) or a declaration of one of
+  these languages, such as `theorem add_zero (n : ℕ) : n + 0 = n`.
 * `plain`: any other text. Code alone proves nothing, because AsciiMath is between backticks too.
 """
 
 import re
 from typing import Final, Literal
 
-from arqmath_bm25.analysis.lean import is_lean
+from arqmath_bm25.analysis.formal import language_of
 from arqmath_bm25.analysis.sources import is_latex, is_markdown
 
-Kind = Literal["post", "html", "latex", "markdown", "lean", "plain"]
+Kind = Literal["post", "html", "latex", "markdown", "lean", "isabelle", "coq", "plain"]
 
 # Closing tags of the site's editor. `html.read_body` reads posts.
 _POST: Final = re.compile(
@@ -44,8 +45,9 @@ _BEGINS_WITH_TAG: Final = re.compile(r"\s{0,99}<[a-z!?]", re.IGNORECASE)
 
 def kind_of(text: str) -> Kind:
     """Return the kind of a text; every string has one."""
-    if is_lean(text):
-        return "lean"
+    language = language_of(text)
+    if language:
+        return language
     if "\\" in text and not _BEGINS_WITH_TAG.match(text) and _LATEX_DOCUMENT.search(text):
         return "latex"
 

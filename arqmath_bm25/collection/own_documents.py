@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 from arqmath_bm25.analysis.foreign import as_post
+from arqmath_bm25.analysis.formal import FORMAL, formal_words
 from arqmath_bm25.analysis.html import Content, Delimiters, as_body, read_text, read_title
 from arqmath_bm25.analysis.kinds import Kind, kind_of
-from arqmath_bm25.analysis.lean import lean_words
 from arqmath_bm25.analysis.sources import with_lost_escapes
 from arqmath_bm25.analysis.unmarked import with_formulas
 from arqmath_bm25.collection.references import Statement
@@ -107,7 +107,7 @@ class UserDocument(NamedTuple):
             return self.text
         if kind == "latex" or kind == "markdown":
             return as_body(read_title(self.text, kind))
-        if kind == "lean":
+        if kind in FORMAL:
             return f"<pre><code>{escape(self.text.strip(), quote=False)}</code></pre>"
 
         paragraphs = []
@@ -119,15 +119,15 @@ class UserDocument(NamedTuple):
     def contents(self, delimiters: Delimiters, proofs: bool = False) -> tuple[Content, Content]:
         """Return title and text, read by the kind of the text.
 
-        The name of a declaration in Lean is part of its text; `proofs` asks for its proof as well.
+        The name of a declaration is part of its text; `proofs` asks for its proof as well.
         """
         kind = self.kind_under(delimiters)
         if kind == "html":
             page = as_post(self.text)
             title = read_title(self.title or page.title, delimiters)
             text = read_text(page.body, "post", delimiters)
-        elif kind == "lean":
-            words = lean_words(self.text, self.title, proofs)
+        elif kind in FORMAL:
+            words = formal_words(self.text, self.title, proofs, kind)
             title = Content(())
             text = Content((words,))
         elif kind == "latex":

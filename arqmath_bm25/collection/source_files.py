@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from arqmath_bm25.analysis.foreign import as_post
+from arqmath_bm25.analysis.formal import LanguageName
 from arqmath_bm25.analysis.html import Content, Formula, expand_macros, read_title
 from arqmath_bm25.analysis.kinds import Kind
 from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.sources import typeset
-from arqmath_bm25.collection.lean_files import lean_parts
+from arqmath_bm25.collection.formal_files import formal_parts
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import parse_json
 from arqmath_bm25.core.tables import read_table
@@ -497,17 +498,21 @@ def _plain_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
     return [FilePart("", "", text.strip(), None)]
 
 
-def _lean_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
-    """Split Lean at its declarations."""
+_LANGUAGES: Final[dict[str, LanguageName]] = {".lean": "lean", ".thy": "isabelle", ".v": "coq"}
+
+
+def _formal_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
+    """Split a file of a formal language at its declarations."""
+    language = _LANGUAGES[path.suffix.lower()]
     parts = []
-    for part in lean_parts(text):
+    for part in formal_parts(text, language):
         labels: tuple[str, ...] = ()
         if part.name:
             labels = (part.name,)
         anchor = part.name
         if part.title and not anchor:
             anchor = anchor_of(part.title)
-        parts.append(FilePart(anchor, part.title, part.text, "lean", part.used, labels))
+        parts.append(FilePart(anchor, part.title, part.text, language, part.used, labels))
     return parts
 
 
@@ -517,7 +522,7 @@ READERS: Final[dict[str, FileReader]] = {
     ".htm": _html_parts,
     ".html": _html_parts,
     ".ipynb": _notebook_parts,
-    ".lean": _lean_parts,
+    ".lean": _formal_parts,
     ".ltx": _latex_parts,
     ".markdown": _markdown_parts,
     ".md": _markdown_parts,
@@ -525,6 +530,8 @@ READERS: Final[dict[str, FileReader]] = {
     ".rmd": _markdown_parts,
     ".rst": _rst_parts,
     ".tex": _latex_parts,
+    ".thy": _formal_parts,
     ".txt": _plain_parts,
+    ".v": _formal_parts,
     ".xhtml": _html_parts,
 }

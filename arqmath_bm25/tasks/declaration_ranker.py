@@ -1,10 +1,11 @@
-"""Ranks declarations in Lean: queries in English or LaTeX are read as Lean's words too."""
+"""Ranks formal declarations: queries in English or LaTeX are read as their words too."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from arqmath_bm25.analysis.formal import FORMAL, formula_words, query_words
 from arqmath_bm25.analysis.html import (
     Content,
     Delimiters,
@@ -14,7 +15,6 @@ from arqmath_bm25.analysis.html import (
     read_title,
 )
 from arqmath_bm25.analysis.kinds import kind_of
-from arqmath_bm25.analysis.lean import formula_words, query_words
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.tasks.field_ranker import FieldRanker
 from arqmath_bm25.tasks.settings import FieldSettings
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class DeclarationRanker(FieldRanker):
-    """Ranks the documents of a collection with declarations in Lean."""
+    """Ranks the documents of a collection with formal declarations."""
 
     def __init__(self, index: OpenIndex, settings: FieldSettings, keep_formulas: bool) -> None:
         """With `keep_formulas`, formulas of queries are also searched as formulas."""
@@ -34,25 +34,25 @@ class DeclarationRanker(FieldRanker):
 
     def _queries(self, topics: Sequence[Topic], variant: str) -> list[Query]:
         delimiters = self._settings.analysis.latex.delimiters
-        read = [as_lean(topic, delimiters, self._keep_formulas) for topic in topics]
+        read = [as_formal(topic, delimiters, self._keep_formulas) for topic in topics]
         return super()._queries(read, variant)
 
 
-def as_lean(topic: Topic, delimiters: Delimiters, keep_formulas: bool) -> Topic:
-    """Return a topic whose names are split and whose formulas are words; one in Lean unchanged."""
+def as_formal(topic: Topic, delimiters: Delimiters, keep_formulas: bool) -> Topic:
+    """Return a topic whose names are split and whose formulas are words; a formal one unchanged."""
     title = topic.title
-    if kind_of(title) != "lean":
-        content = _content_as_lean(read_title(title, delimiters), keep_formulas)
+    if kind_of(title) not in FORMAL:
+        content = _content_as_formal(read_title(title, delimiters), keep_formulas)
         title = content.marked()
-    question = _content_as_lean(read_body(topic.question, delimiters), keep_formulas)
+    question = _content_as_formal(read_body(topic.question, delimiters), keep_formulas)
     return topic._replace(title=title, question=as_body(question))
 
 
-def _content_as_lean(content: Content, keep_formulas: bool) -> Content:
-    return Content(tuple(_pieces_as_lean(content, keep_formulas)))
+def _content_as_formal(content: Content, keep_formulas: bool) -> Content:
+    return Content(tuple(_pieces_as_formal(content, keep_formulas)))
 
 
-def _pieces_as_lean(content: Content, keep_formulas: bool) -> Iterator[str | Formula]:
+def _pieces_as_formal(content: Content, keep_formulas: bool) -> Iterator[str | Formula]:
     for piece in content.pieces:
         if isinstance(piece, str):
             yield f" {query_words(piece)} "

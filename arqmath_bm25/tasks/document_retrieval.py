@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
+from arqmath_bm25.analysis.formal import FORMAL
 from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.terms import Bag
@@ -69,6 +70,8 @@ _KINDS: Final[dict[str, str]] = {
     "latex": "LaTeX source",
     "markdown": "Markdown",
     "lean": "Lean",
+    "isabelle": "Isabelle",
+    "coq": "Coq",
     "post": "HTML",
     "plain": "plain",
 }
@@ -78,10 +81,11 @@ _OF_KIND, _WORDLESS = "kind: ", "without words: "
 _REPAIRED: Final = "of them with commands repaired"  # their backslashes were lost to escapes
 _UNDIVIDED: Final = "undivided"
 _REFERRING: Final = "with references"
-_IN_LEAN: Final = "of them in Lean"
+_FORMAL: Final = "of them formal"
 _WITHOUT_WORDS, _WITHOUT_FORMULAS = "of them without words", "of them without formulas"
 # Decisions of a build.
-_ANY_FORMULA, _FORMULAS, _LEAN, _REFERENCES = "any formula", "formulas", "lean", "references"
+_ANY_FORMULA, _FORMULAS, _REFERENCES = "any formula", "formulas", "references"
+_DECLARATIONS: Final = "declarations"
 
 
 class DocumentRetrieval(IndexedTask[DocumentSettings]):
@@ -203,7 +207,7 @@ class DocumentRetrieval(IndexedTask[DocumentSettings]):
         return {
             _ANY_FORMULA: with_formulas > 0,
             _FORMULAS: with_formulas >= least,
-            _LEAN: counts.get(_IN_LEAN, 0) > least,
+            _DECLARATIONS: counts.get(_FORMAL, 0) > least,
             _REFERENCES: bool(counts.get(STATEMENTS)),
         }
 
@@ -282,7 +286,7 @@ class DocumentRetrieval(IndexedTask[DocumentSettings]):
         """Return the ranker of documents.
 
         In a collection with hardly any formulas, the formulas of queries are searched for as words.
-        In one with Lean, queries are read as Lean is too.
+        In one with formal declarations, queries are read as these are too.
         """
         settings = self.settings
         has_formulas = index.manifest.decisions[_FORMULAS]
@@ -292,7 +296,7 @@ class DocumentRetrieval(IndexedTask[DocumentSettings]):
             settings = settings.model_copy(update={"analysis": analysis})
 
         by_fields = FieldRanker(index, settings)
-        if index.manifest.decisions[_LEAN]:
+        if index.manifest.decisions[_DECLARATIONS]:
             by_fields = DeclarationRanker(index, settings, keep_formulas=has_formulas)
         if not settings.cited:
             return by_fields
@@ -430,8 +434,8 @@ def _documents(
         read = read_row(path, row)
         kind = read.kind_under(delimiters)
         counts[_OF_KIND + kind] += 1
-        if kind == "lean":
-            counts[_IN_LEAN] += 1
+        if kind in FORMAL:
+            counts[_FORMAL] += 1
         if read.repaired:
             counts[_REPAIRED] += 1
         if is_undivided(read.text):
@@ -497,7 +501,7 @@ def _corpus(collection: Collection) -> Path:
 
 def _topic(query: UserDocument, delimiters: Delimiters) -> Topic:
     topic = Topic(query.doc_id, query.text, tags=query.tags, excluded=query.excluded)
-    if query.kind == "lean":
+    if query.kind in FORMAL:
         return topic
     if query.title or query.kind or query.is_html:
         return topic._replace(title=query.title, question=query.body(delimiters))

@@ -197,7 +197,7 @@ def repeated(unit: Any, before: Any = None, after: Any = None) -> Callable[[int]
 ANCHORED = (
     "latex._OPTION", "latex._DIMENSION", "answer_text._ABBREVIATION", "labs._NAME",
     "measure_names._NAME", "engine._TERM", "site._ADDRESS", "cluster_index._NAME",
-    "task_rules._POST_ID", "lean._HEAD", "lean._PROOF", "lean._FOLLOWED",
+    "task_rules._POST_ID",
 )  # fmt: skip
 GRAMMAR = re.compile(r"\(\?(?:P<\w+>|P=\w+|[:!=]|<[!=])|\\[sSdwWbBAZ]|[*+?]{1,2}|\{\d*,?\d*\}")
 LITERAL = re.compile(r"[A-Za-z]{2,}|\\?[^\w\0]|[A-Za-z]")

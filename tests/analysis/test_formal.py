@@ -1,4 +1,4 @@
-"""Lean read as words; the expected words are written by hand from the rules in `lean`."""
+"""Formal languages as words; the expected words are written by hand from the rules in `formal`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arqmath_bm25.analysis.kinds import kind_of
-from arqmath_bm25.analysis.lean import (
+from arqmath_bm25.analysis.formal import (
+    FORMAL,
+    Declaration,
+    LanguageName,
+    formal_words,
     formula_words,
-    is_lean,
-    lean_words,
+    language_of,
     query_words,
-    read_declaration,
+    read_formal,
 )
+from arqmath_bm25.analysis.kinds import kind_of
 
 COMMUTES = """/-- The least common multiple commutes. -/
 @[simp] protected theorem Nat.lcm_swap {k : ℕ} [Fact k.Prime] (a b : ℕ) (h : a ≤ b) :
@@ -33,6 +36,12 @@ COMMUTES = """/-- The least common multiple commutes. -/
         "inductive Tree\n  | leaf : Tree",
         "abbrev Graph.Walk",
         "class Ordered (α : Type u) extends LE α",
+        "import Mathlib\n\nopen Nat Real\n\n/- Why? -/\ntheorem two (n : ℕ) : n = n := rfl",
+        "namespace A\nvariable {G : Type*}\n  [Group G]\n\n@[simp] lemma one_a : (1 : G) = 1",
+        "private abbrev w : R",
+        "def C : Set X",
+        "theorem «Facts» : Facts G [1] [2]",
+        "@[to_additive (attr := simp)] theorem mul_a : a * 1 = a",
         "/-- A - B. -/ example (p q : Prop) : p ∧ q → p := fun h => h.1",
     ],
 )
@@ -51,6 +60,10 @@ def test_a_declaration_is_lean(text: str) -> None:
         "def f(x):\n    return x",
         "def mean_of(values: list) -> float:\n    return 0",
         "class TreeNode:\n    pass",
+        "import csv\n\ndef read (path : str) :\n    return path",
+        "class (Eq a) => Ordered a where",
+        "class Container (f :: Type -> Type) where",
+        "class stack (init : int list) = object end",
         "class TreeNode { int value; }",
         "class TreeNode {\n  int value;\n}",
         "Theorem plus_zero : forall n : nat, n + 0 = n.",
@@ -63,13 +76,18 @@ def test_other_texts_are_not_lean(text: str) -> None:
     assert kind_of(text) != "lean"
 
 
+def declaration(text: str, language: LanguageName = "lean") -> Declaration:
+    (found,) = read_formal(text, language).declarations
+    return found
+
+
 def test_a_declaration_has_parts() -> None:
-    comment, name, implicit, statement, proof = read_declaration(COMMUTES)
-    assert comment.strip() == "The least common multiple commutes."
-    assert name == "Nat.lcm_swap"
-    assert implicit == "{k : ℕ} [Fact k.Prime]"
-    assert statement.split() == "(a b : ℕ) (h : a ≤ b) : lcm a b = lcm b a".split()
-    assert proof == ":= by\n  rw [mul_comm]"
+    found = declaration(COMMUTES)
+    assert found.comment.strip() == "The least common multiple commutes."
+    assert found.name == "Nat.lcm_swap"
+    assert found.implicit.split() == "{k : ℕ} [Fact k.Prime]".split()
+    assert found.statement.split() == "(a b : ℕ) (h : a ≤ b) : lcm a b = lcm b a".split()
+    assert found.proof == ":= by\n  rw [mul_comm]"
 
 
 @pytest.mark.parametrize(
@@ -84,11 +102,11 @@ def test_a_declaration_has_parts() -> None:
     ],
 )
 def test_a_proof_begins_after_the_statement(text: str, proof: str) -> None:
-    assert read_declaration(text).proof == proof
+    assert declaration(text).proof == proof
 
 
 def test_names_are_parts_and_wholes() -> None:
-    words = lean_words("abbrev Nat.gcd_comm").split()
+    words = formal_words("abbrev Nat.gcd_comm").split()
     last = ["gcd", "comm", "gcdcomm"]
     assert words == ["nat", "gcd", "comm", "nat", "gcdcomm", "natgcdcomm", *last]
 
@@ -100,22 +118,22 @@ def test_capitals_cut_names() -> None:
 
 
 def test_words_of_implicit_arguments_count_once_where_no_others_are() -> None:
-    words = lean_words("theorem same (b : ℕ) {a : ℤ} {c : ℤ} : b = b").split()
+    words = formal_words("theorem same (b : ℕ) {a : ℤ} {c : ℤ} : b = b").split()
     assert words.count("int") == 1
     assert words.count("a") == 1
-    words = lean_words("theorem same (b : ℤ) {a : ℤ} : b = b").split()
+    words = formal_words("theorem same (b : ℤ) {a : ℤ} : b = b").split()
     assert words.count("int") == 1
 
 
 def test_proofs_count_only_when_asked_for() -> None:
-    assert "mul" not in lean_words(COMMUTES).split()
-    assert "mul" in lean_words(COMMUTES, proofs=True).split()
+    assert "mul" not in formal_words(COMMUTES).split()
+    assert "mul" in formal_words(COMMUTES, proofs=True).split()
 
 
 def test_a_title_is_the_full_name_or_words_of_its_own() -> None:
     text = "theorem gcd_comm (m n : ℕ) : gcd m n = gcd n m"
-    assert lean_words(text, "Nat.gcd_comm") == lean_words(text.replace("gcd_c", "Nat.gcd_c"))
-    assert "symmetry" in lean_words(text, "Symmetry of divisors").split()
+    assert formal_words(text, "Nat.gcd_comm") == formal_words(text.replace("gcd_c", "Nat.gcd_c"))
+    assert "symmetry" in formal_words(text, "Symmetry of divisors").split()
 
 
 @pytest.mark.parametrize(
@@ -133,16 +151,18 @@ def test_a_title_is_the_full_name_or_words_of_its_own() -> None:
 def test_a_symbol_is_one_word(unicode: str, latex: str, word: str) -> None:
     assert formula_words(latex) == word
     assert query_words(unicode) == word
-    assert word in lean_words(f"theorem a_b : x {unicode} y").split()
+    assert word in formal_words(f"theorem a_b : x {unicode} y").split()
 
 
 def test_a_formula_is_its_letters_and_symbols() -> None:
     assert formula_words(r"\frac{a}{b_1} \le \sqrt{x}") == "div a b 1 le sqrt x"
 
 
-@given(st.text("theorm def_ab.AB :=(){}[]⦃⦄|∑≤\\-/@\n where"))
-def test_any_text_is_read(text: str) -> None:
-    is_lean(text)
-    parts = read_declaration(f"theorem a_b {text}")
-    assert set(lean_words(text, proofs=True)) <= set(lean_words(text, proofs=True).lower())
-    assert len("".join(parts)) <= len(text) + 99
+@pytest.mark.parametrize("language", FORMAL)
+@given(text=st.text('theorm Tdef_ab.AB :=(){}[]⦃⦄|∑≤\\\\-/@*"‹›\n where'))
+def test_any_text_is_read(text: str, language: LanguageName) -> None:
+    language_of(text)
+    declarations, _ = read_formal(f"theorem a_b {text}", language)
+    assert sum(len(each.text) for each in declarations) <= len(text) + 12
+    words = formal_words(text, proofs=True, kind=language)
+    assert words == words.lower()

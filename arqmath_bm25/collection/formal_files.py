@@ -1,0 +1,63 @@
+"""Files of formal languages, split into declarations with their docstrings, and other comments.
+
+The name of a declaration is the full one, with the namespaces around it; its proof may refer to the
+names that occur in it.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from arqmath_bm25.analysis.formal import Declaration, LanguageName, read_formal
+
+_NAME: Final = re.compile(r"[^\W\d_][\w'!?]*(?:\.[^\W\d][\w'!?]*)*")
+_HEADING: Final = re.compile(r"^(?:#{1,6}|\*{1,4})[ \t]+(?P<heading>[^\n]+)$", re.MULTILINE)
+_ROOT: Final = "_root_."  # before a name that is a full one
+
+
+class FormalPart(NamedTuple):
+    """A declaration, or a comment that describes a file."""
+
+    name: str  # with its namespaces; "" for an anonymous declaration and for a comment
+    title: str
+    text: str
+    used: tuple[str, ...] = ()  # full names that its proof may mean
+
+
+def formal_parts(text: str, language: LanguageName) -> list[FormalPart]:
+    """Return the declarations of a file and the comments that describe it, in order."""
+    declarations, descriptions = read_formal(text, language)
+    parts = {begin: _description(comment) for begin, comment in descriptions}
+    for declaration in declarations:
+        parts[declaration.begin] = _part(declaration)
+    return [parts[begin] for begin in sorted(parts)]
+
+
+def _description(comment: str) -> FormalPart:
+    heading = _HEADING.match(comment)
+    if heading is None:
+        return FormalPart("", "", comment)
+
+    title = heading["heading"].strip()
+    text = comment[heading.end() :].strip()
+    return FormalPart("", title, text)
+
+
+def _part(declaration: Declaration) -> FormalPart:
+    name = declaration.name
+    if not name:
+        return FormalPart("", "", declaration.text)
+
+    full_name = ".".join([*declaration.namespaces, name])
+    if name.startswith(_ROOT):
+        full_name = name.removeprefix(_ROOT)
+    used: list[str] = []
+    for name_in_proof in dict.fromkeys(_NAME.findall(declaration.proof)):
+        used += _meanings(name_in_proof, declaration.namespaces)
+    return FormalPart(full_name, full_name, declaration.text, tuple(used))
+
+
+def _meanings(name: str, namespaces: Sequence[str]) -> Iterator[str]:
+    """Yield the full names that a name may mean within namespaces, the innermost first."""
+    for depth in range(len(namespaces), -1, -1):
+        yield ".".join([*namespaces[:depth], name])
