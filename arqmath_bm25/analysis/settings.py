@@ -31,7 +31,7 @@ class TextSettings(Settings):
 
     stemmer: Literal["english", "porter", "none"] = "english"
     stop_words: bool = True
-    proofs: bool = False  # of declarations in Lean too
+    proofs: bool = False  # of formal declarations too
 
 
 class LatexSettings(Settings):

@@ -32,7 +32,7 @@ from arqmath_bm25.core.writing import complete
 
 _MACROS: Final = "macros.tex"
 _TAKEN_OVER: Final = (QUERIES, *QRELS, _MACROS)
-_LEFT_OUT: Final = frozenset(("node_modules", "__pycache__", "site-packages"))
+_LEFT_OUT: Final = frozenset(("node_modules", "__pycache__", "site-packages", "build"))
 _NAMED: Final = 5  # files that could not be read, or have changed
 # Of an id; written as in an address.
 _NO_ID: Final = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff]+")

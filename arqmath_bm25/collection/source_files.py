@@ -1,4 +1,4 @@
-r"""Source files as documents: LaTeX, Markdown, HTML, Lean, notebooks, reStructuredText, plain text.
+r"""Source files as documents: LaTeX, Markdown, HTML, formal languages, notebooks, plain text.
 
 A file is split where its author did: at headings and, in LaTeX, at labelled statements with the
 proofs that follow them. A part of `week1.tex` has the id `week1.tex#LABEL`, with the label of a
@@ -499,11 +499,17 @@ def _plain_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
 
 
 _LANGUAGES: Final[dict[str, LanguageName]] = {".lean": "lean", ".thy": "isabelle", ".v": "coq"}
+# Its first word outside comments.
+_VERILOG: Final = re.compile(
+    r"(?>(?:\s+|//[^\n]*|\(\*[^\n]*\*\)|/\*(?>(?:[^*]+|\*(?!/))*)\*/)*)(?:module\b|`)"
+)
 
 
 def _formal_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
     """Split a file of a formal language at its declarations."""
     language = _LANGUAGES[path.suffix.lower()]
+    if language == "coq" and _VERILOG.match(text):
+        raise InputError(f"{path}: this is Verilog; a file of Coq was expected")
     parts = []
     for part in formal_parts(text, language):
         labels: tuple[str, ...] = ()

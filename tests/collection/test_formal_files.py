@@ -6,6 +6,8 @@ import json
 import time
 from typing import TYPE_CHECKING
 
+import pytest
+
 from arqmath_bm25.analysis.formal import FORMAL, language_of
 from arqmath_bm25.collection.formal_files import formal_parts
 from arqmath_bm25.collection.imports import imported
@@ -161,6 +163,28 @@ def test_a_script_of_coq_is_its_declarations() -> None:
     assert parts[1].text.startswith("(** It turns a list. *)\nDefinition")
     assert "Turned.turn" in parts[2].used
     assert "Turned.turn_turn" in parts[2].used or "turn" in parts[2].used
+
+
+def test_verilog_and_outputs_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "project"
+    (folder / "build").mkdir(parents=True)
+    (folder / "build" / "Copy.lean").write_text("theorem copied : 1 = 1 := rfl")
+    (folder / "Turned.v").write_text(SCRIPT)
+    (folder / "adder.v").write_text("/* An adder. */\n// one bit\nmodule adder(input a);\n")
+    (folder / "clock.v").write_text("`timescale 1ns / 1ps\n")
+    corpus = imported(folder, tmp_path / "i", False) / "corpus.jsonl"
+
+    ids = [json.loads(line)["doc_id"] for line in corpus.read_text().splitlines()]
+    assert ids == [
+        "Turned.v#turned-lists",
+        "Turned.v#Turned.turn",
+        "Turned.v#Turned.turn_turn",
+        "Turned.v#after_all",
+    ]
+    told = capsys.readouterr().err.replace("\n", " ")
+    assert "that cannot be read (adder.v, clock.v)" in told
 
 
 def test_faulty_files_are_read() -> None:
