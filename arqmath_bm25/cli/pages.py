@@ -1,22 +1,33 @@
 """The commands `report`, `threads` and `serve`: pages, as files or served."""
 
+import time
 from collections.abc import Iterable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
+from typing import TYPE_CHECKING, Final
 
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import THREADS, Place, SearchPlace, command_line, out
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RunTask
 from arqmath_bm25.core.progress import counted, progress, status, tell
 from arqmath_bm25.core.stores import stores
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.workers.local import Processes
+from arqmath_bm25.core.writing import state_of
 from arqmath_bm25.pages.judging.annotation import posts_of_batch
 from arqmath_bm25.tasks import TASKS, configured
 from arqmath_bm25.tasks.open_index import Index
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from arqmath_bm25.pages.web.search_pages import LatestPages
+
+_PAUSE: Final = 1.5  # seconds between two looks for other indexes
 
 
 @command
@@ -117,7 +128,7 @@ def serve(
     Example: arqmath-bm25 serve mine.jsonl --port 8080
     """
     with needed_by("serve", "web"):
-        from arqmath_bm25.pages.web.search_pages import SearchPages
+        from arqmath_bm25.pages.web.search_pages import LatestPages, SearchPages
         from arqmath_bm25.pages.web.server import PublicAddress, listen, own_names, server
 
     configs = _by_task(config or ())
@@ -131,7 +142,15 @@ def serve(
     with listen(host, port) as listening:
         opened = _opened(place, configs, documents is not None)
         collection = next(iter(opened.values())).collection
-        site = SearchPages(collection, opened, THREADS, public.prefix)
+        names = own_names(host, listening, public.host)
+
+        def pages(indexes: Mapping[str, Index]) -> "ASGIApp":
+            of_these = next(iter(indexes.values())).collection
+            site = SearchPages(of_these, indexes, THREADS, public.prefix)
+            Thread(target=site.read_ahead, daemon=True).start()
+            return site.app(names)
+
+        latest = LatestPages(pages, opened)
         shown = host
         if ":" in host:  # an address of IPv6
             shown = f"[{host}]"
@@ -139,9 +158,44 @@ def serve(
         if url is not None:
             address = f"{url} (a proxy passes on to {address})"
         out.print(f"{address}: {', '.join(opened)} of {collection.name}; Ctrl-C ends it")
-        Thread(target=site.read_ahead, daemon=True).start()
-        names = own_names(host, listening, public.host)
-        server(site.app(names)).run(sockets=[listening])
+        follow = Thread(target=_follow, args=(latest, opened, place, configs), daemon=True)
+        follow.start()
+        server(latest).run(sockets=[listening])
+
+
+def _follow(
+    latest: "LatestPages",
+    opened: Mapping[str, Index],
+    place: SearchPlace,
+    configs: Mapping[str, Path],
+) -> None:
+    """Show the indexes of changed files as soon as there are some."""
+    collection = next(iter(opened.values())).collection
+    shown = _state(opened, collection)
+    while True:
+        time.sleep(_PAUSE)
+        with suppress(InputError, OSError):
+            state = _state(opened, collection)
+            if state == shown:
+                continue
+
+            now = collection.as_imported_last()
+            engine = place.chosen_engine
+            newest = {name: Index.open(now, name, configs.get(name), engine) for name in opened}
+            for index in newest.values():
+                index.search("", index.task.primary, 1)
+            latest.show(newest)
+            shown = state
+
+
+def _state(opened: Mapping[str, Index], collection: Collection) -> object:
+    """Return what tells that there may be other indexes: of an import the last one."""
+    if collection.is_imported:
+        return collection.as_imported_last().data
+    states = []
+    for index in opened.values():
+        states += [state_of(path) for path in index.task.index_task.sources(collection)]
+    return states
 
 
 def _by_task(configs: Iterable[Path]) -> dict[str, Path]:

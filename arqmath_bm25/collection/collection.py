@@ -10,7 +10,14 @@ from typing import Any, Final, Self
 
 from arqmath_bm25.collection.dump import parsed_rows
 from arqmath_bm25.collection.file_collection import is_file_collection
-from arqmath_bm25.collection.imports import FILES, Import, import_name, imported, importing
+from arqmath_bm25.collection.imports import (
+    FILES,
+    Import,
+    import_name,
+    imported,
+    importing,
+    last_import,
+)
 from arqmath_bm25.collection.layout import QUICKLY_READ, Layout, ntcir_topics
 from arqmath_bm25.collection.own_documents import IRDS, corpus_in
 from arqmath_bm25.collection.posts import ANSWER, POST_TABLE, QUESTION, Post, PostTable
@@ -133,6 +140,15 @@ class Collection:
         if why:
             raise NoIndexError(why, "docs")
         return Layout(found.store(self.indexes))
+
+    def as_imported_last(self) -> Self:
+        """Return the collection of the last import of its path, or as it is now if it has none."""
+        now = replace(self)
+        if isinstance(self.data, Path) and self.is_imported:
+            place = last_import(self.data, self.indexes, self.whole)
+            if place:
+                now = replace(self, data=place)
+        return now
 
     @cached_property
     def premises(self) -> PremiseFiles:

@@ -47,7 +47,7 @@ from arqmath_bm25.core.stores import (
     stores,
     why_unusable,
 )
-from arqmath_bm25.core.writing import complete, contents, written_json
+from arqmath_bm25.core.writing import complete, contents, state_of, written_json
 from arqmath_bm25.version import __version__
 
 FILES: Final = "files"  # the folder of imports below INDEXES, and the task of their manifests
@@ -172,13 +172,16 @@ def import_with(corpus: str, folder: Path) -> Path | None:
     return None
 
 
-def last_import(data: Path, indexes: Path) -> Path | None:
-    """Return the import that was made of a path last; None if that is not known."""
+def last_import(data: Path, indexes: Path, whole: bool) -> Path | None:
+    """Return the import that was made of a path last; None if it is unknown, or not so `whole`."""
     folder = indexes / FILES / folder_name(data)
     name = _read(_note(folder, data)).get("import")
-    if isinstance(name, str) and (folder / name).is_dir():
-        return folder / name
-    return None
+    if not isinstance(name, str):
+        return None
+    manifest = readable_manifest(folder / name)
+    if manifest is None or manifest.recipe.get("whole") != whole:
+        return None
+    return folder / name
 
 
 @dataclass(frozen=True)
@@ -187,7 +190,7 @@ class Inputs:
 
     data: Path
     listing: Listing
-    states: dict[str, list[Any]]  # name → inode, size, times and digest
+    states: dict[str, list[Any]]  # name → what the system says of it, and the digest
     before: dict[str, Any]  # what was remembered
 
     @classmethod
@@ -248,8 +251,8 @@ class Inputs:
         settled = {}
         for name, state in self.states.items():
             settled[name] = state
-            if state[3] > latest:
-                settled[name] = [0, 0, 0, 0, state[-1]]
+            if state[-2] > latest:
+                settled[name] = [state[-1]]
         return settled
 
 
@@ -282,11 +285,10 @@ def _states(
     states = {}
     for name, path in files:
         with suppress(OSError):  # it went away, or cannot be read, which its reader says
-            status = os.stat(path)  # noqa: PTH116  # of ten thousand files
-            state = [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
-            remembered = known.get(name, ())
-            if remembered[:4] == state:
-                states[name] = [*remembered]
+            state = state_of(path)
+            remembered = known.get(name, [])
+            if remembered[:-1] == state:
+                states[name] = remembered
                 continue
             with Path(path).open("rb") as file:
                 states[name] = [*state, hashlib.file_digest(file, "sha256").hexdigest()]

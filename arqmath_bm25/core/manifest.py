@@ -50,7 +50,7 @@ class Manifest:
             return _FORM.validate_python(content)
         except FileNotFoundError:
             return None
-        except (ValueError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, TypeError, AttributeError) as error:
             raise NoIndexError(
                 f"{path}: damaged, or of another version of the program "
                 f"({' '.join(str(error).split())[:60]})",

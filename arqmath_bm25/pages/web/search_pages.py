@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from arqmath_bm25.analysis.html import Content, Formula, as_body, read_title
 from arqmath_bm25.collection.collection import Collection
@@ -81,6 +81,24 @@ _CHANGED: Final = (
     "Something that this page needs is missing or has changed since it was indexed. What the "
     "server prints says what, and what to do."
 )
+
+
+class LatestPages:
+    """The pages of the indexes that were opened last; requests under way keep their own."""
+
+    def __init__(
+        self, pages: Callable[[Mapping[str, Index]], ASGIApp], indexes: Mapping[str, Index]
+    ) -> None:
+        self._pages = pages
+        self.show(indexes)
+
+    def show(self, indexes: Mapping[str, Index]) -> None:
+        """Show the pages of other indexes from now on."""
+        self._app = self._pages(indexes)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        await self._app(scope, receive, send)
 
 
 class SearchPages:

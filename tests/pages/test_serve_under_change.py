@@ -1,0 +1,89 @@
+"""A server while others change, rename, index and prune the folder that it serves."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Final
+from urllib.request import urlopen
+
+import pytest
+from program import arqmath
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+WORDS: Final = "groups rings cyclic sums fields order".split()
+SEARCHES: Final = 40
+LIMIT: Final = 5.0  # seconds
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for number in range(8):
+        write(folder, f"n{number}", random.Random(number))
+    return folder
+
+
+def write(folder: Path, name: str, chance: random.Random) -> None:
+    words = " ".join(chance.choices(WORDS, k=12))
+    (folder / f"{name}.md").write_text(f"This is {name} about primes, {words} $x^2$.\n")
+
+
+@pytest.fixture
+def address(notes: Path) -> Iterator[str]:
+    command = [sys.executable, "-m", "arqmath_bm25", "serve", notes, "--port", "0"]
+    with subprocess.Popen(command, cwd=notes.parent, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout
+        try:
+            assert "8 documents indexed" in server.stdout.readline()
+            found = re.search(r"http://[\d.:]+", server.stdout.readline())
+            assert found
+            yield found[0]
+        finally:
+            server.kill()
+
+
+def searched(address: str) -> dict[str, str]:
+    """Return the texts that a search finds, by the ids of their documents."""
+    with urlopen(f"{address}/api/search?q=primes&depth=20") as answer:  # noqa: S310
+        rows = json.load(answer)["results"]
+    return {row["doc_id"]: row["text"] for row in rows}
+
+
+def test_every_answer_is_of_one_state_and_the_last_is_the_newest(notes: Path, address: str) -> None:
+    chance = random.Random(5)
+    index = ("index", "docs", "--data", notes, "--indexes", notes.parent / "indexes", "-j", 1)
+    for number in range(SEARCHES):
+        match chance.choice(("edit", "rename", "index", "index", "prune", "search")):
+            case "edit":
+                write(notes, chance.choice([path.stem for path in notes.glob("n*")]), chance)
+            case "rename":
+                chance.choice(sorted(notes.glob("n*"))).rename(notes / f"new{number}.md")
+            case "index":
+                arqmath(*index)
+            case "prune":
+                arqmath(*index, "--prune")
+            case "search":
+                arqmath("search", "docs", "groups", *index[2:-2])
+
+        found = searched(address)  # urlopen raises for any other status than 200
+        assert len(found) == 8
+        for doc_id, text in found.items():
+            # A renamed file says its former name.
+            assert doc_id.startswith("new") or f"This is {doc_id.removesuffix('.md')} about" in text
+
+    write(notes, "last", chance)
+    arqmath(*index)
+    began = time.monotonic()
+    while len(searched(address)) != 9:
+        assert time.monotonic() - began < LIMIT
+        time.sleep(0.2)
+    assert set(searched(address)) == {path.name for path in notes.glob("*.md")}
