@@ -9,7 +9,6 @@ of 24 bytes a row, which is mapped into memory: a later call touches only the pa
 from __future__ import annotations
 
 import copy
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -18,7 +17,7 @@ import numpy as np
 from arqmath_bm25.collection.formulas import formula_files, read_formula_ids
 from arqmath_bm25.core.arrays import load_array
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.writing import complete, is_as_written
+from arqmath_bm25.core.writing import complete, digest_of_sources, is_as_written, sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -105,17 +104,11 @@ class FormulaIds:
     def load(cls, formulas: Path, directory: Path) -> Self:
         """Map the table that an earlier call stored in `directory`, or read and store it.
 
-        The name of the file depends on names, sizes and times of the TSVs, so changed TSVs get
-        another table. A damaged table is written again.
+        The name of the file has a digest of the TSVs, so changed TSVs get another table. A damaged
+        table is written again.
         """
-        lines = ["with old ids"]
-        for tsv in formula_files(formulas):
-            stat = tsv.stat()
-            lines.append(f"{tsv.name} {stat.st_size} {stat.st_mtime_ns}")
-
-        key = "\n".join(lines)
-        digest = hashlib.sha256(key.encode()).hexdigest()[:16]
-        path = directory / f"visual-ids-{digest}.npy"
+        digest = digest_of_sources(sources(formula_files(formulas)))
+        path = directory / f"visual-ids-{digest[:16]}.npy"
         if not is_as_written(path):
             table = cls.read(formulas)._table
             with complete(path, encoding=None, manifest={}) as file:

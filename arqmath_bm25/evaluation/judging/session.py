@@ -2,10 +2,12 @@
 
 The journal, RESULTS.journal.jsonl, is only appended to: a line for each label, and for each label
 that is undone. After each line the results are written from it, a CSV that `judge` reads: one row
-per hit, in the order in which they were labelled. A process that is killed may leave one of these:
+per hit, in the order in which they were labelled. Then an empty line says that they are written. A
+process that is killed may leave one of these:
 
 * A last line of the journal without its end. It was never confirmed as saved, and is cut off.
-* Results that lack the last line of the journal, and are not newer. They are written again.
+* Results that lack the last line of the journal, after which no line is empty. They are written
+  again.
 
 Any other difference means that somebody has edited the results: the journal adopts these edits.
 """
@@ -54,6 +56,7 @@ class JournalEntry(NamedTuple):
             labels[self.hit] = self.label
 
 
+_WRITTEN: Final = b"\n\n"  # at the end of a journal whose results are written
 _ENTRY: Final = TypeAdapter(JournalEntry)
 
 
@@ -66,6 +69,8 @@ def read_journal(journal: Path) -> Iterator[JournalEntry]:
     """Yield the entries of the complete lines of a journal; InputError for any other line."""
     lines = journal.read_bytes().split(b"\n")
     for number, line in enumerate(lines[:-1], 1):
+        if not line:
+            continue
         try:
             yield _ENTRY.validate_json(line, strict=True)
         except ValueError:
@@ -98,14 +103,16 @@ class Session:
             without_last = self.labels.copy()
             entry.apply(self.labels)
 
-        if results.exists() and self._journal_is_newer():
+        journal = self._journal.read_bytes()
+        complete_lines = journal.rfind(b"\n") + 1
+        os.ftruncate(descriptor, complete_lines)
+        self._says_so = journal[:complete_lines].endswith(_WRITTEN)
+        if results.exists() and not self._says_so:
             content = results.read_bytes()
             in_results = list(self._read_results().items())
             if in_results == list(without_last.items()):
                 self._written = content
 
-        complete_lines = self._journal.read_bytes().rfind(b"\n") + 1
-        os.ftruncate(descriptor, complete_lines)
         self._adopt_edits()
         self._write_results()
 
@@ -129,12 +136,6 @@ class Session:
 
         self._append(hit, self.labels[hit], undone=True)
         self._write_results()
-
-    def _journal_is_newer(self) -> bool:
-        """Return whether the journal was written last, or at the same time as the results."""
-        results = self.results.stat()
-        journal = self._journal.stat()
-        return results.st_mtime_ns <= journal.st_mtime_ns
 
     def _adopt_edits(self) -> None:
         """Append the changes that somebody made in the results to the journal."""
@@ -189,8 +190,12 @@ class Session:
         when = now.isoformat(timespec="seconds")
         entry = JournalEntry(when, who or self.results.name, *hit, label, undone)
         text = json.dumps(entry._asdict(), ensure_ascii=False)
-        line = f"{text}\n".encode()
+        self._says_so = False
+        self._append_line(f"{text}\n".encode())
+        entry.apply(self.labels)
 
+    def _append_line(self, line: bytes) -> None:
+        """Bring a line to the disk."""
         end = os.lseek(self._descriptor, 0, os.SEEK_END)
         try:
             count = os.write(self._descriptor, line)
@@ -200,8 +205,6 @@ class Session:
         except OSError as error:
             os.ftruncate(self._descriptor, end)
             cannot_write(self._journal, error)
-
-        entry.apply(self.labels)
 
     def _write_results(self) -> None:
         """Write the labels as a CSV, unless the file has them already."""
@@ -217,6 +220,9 @@ class Session:
             with complete(self.results, None) as file:
                 file.write(content)
             self._written = content
+            if not self._says_so:
+                self._append_line(b"\n")
+            self._says_so = True
 
 
 @contextmanager
