@@ -33,7 +33,7 @@ from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
 
 TermKind = Literal["words", "math", "operators"]  # math: n-grams of LaTeX tokens
-_PATHS: Final = Paths(structures=True)  # of operator trees
+_PATHS: Final = Paths(high=2, structures=True)  # of operator trees
 # Half of all formulas are repeats. A full cache takes about 30 MB.
 _CACHED_FORMULAS: Final = 1 << 15
 

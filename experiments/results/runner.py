@@ -124,7 +124,8 @@ class Maker:
         runs = f"runs/{name}-{key}"
         chosen = sets if self._collection.years(table.task) else []  # one's own have one file
         topics = [word for one in chosen for word in ("--topics", one)]
-        run = ["run", table.task, *there, *config, "--runs", runs, "--variant", row.variant]
+        run = ["run", table.task, *there, *config, *learning]
+        run += ["--runs", runs, "--variant", row.variant]
         run += topics
         seconds, commands, scores = self._run(run)[1], [index, run], dict[str, dict[str, Any]]()
         files = dict[str, str]()

@@ -24,7 +24,7 @@ def test_the_default_has_the_three_variants_and_official_names() -> None:
         "bm25arq-task1-bm25-auto-math-A",
         "bm25arq-task1-bm25-auto-both-P",
     ]
-    assert task.settings.weights("both")["answer_operators"] == 0.3
+    assert task.settings.weights("both")["answer_operators"] == 0.4
 
 
 def test_settings_do_not_change_after_they_were_read() -> None:

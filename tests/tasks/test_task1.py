@@ -105,7 +105,8 @@ def test_a_run_says_what_it_was_made_of(workplace: Path) -> None:
     path = workplace / "runs" / "arqmath-sample" / "2020" / NAME
     manifest = json.loads(path.with_name(f"{path.name}.manifest.json").read_text())
     assert manifest["variant"] == "both"
-    assert manifest["settings"]["bm25"] == {"k1": 1.2, "b": 0.75}
+    own = {"question_operators": {"k1": 2, "b": 1}}
+    assert manifest["settings"]["bm25"] == {"k1": 1.2, "b": 0.75, "fields": own}
     assert manifest["topics"]["name"] == "Topics_V2.0.xml"
 
 

@@ -65,7 +65,8 @@ def test_the_runs_of_2022_are_valid_and_say_where_answers_come_from(workplace: P
     for name in (NAME, NAME.replace("both-extract-P", "math-extract-A")):
         assert_valid(runs / "2022" / name, topics)
     manifest = json.loads(manifest_path(runs / "2022" / NAME).read_text())
-    assert manifest["settings"]["ranking"]["bm25"] == {"k1": 1.2, "b": 0.75}
+    own = {"question_operators": {"k1": 2, "b": 1}}
+    assert manifest["settings"]["ranking"]["bm25"] == {"k1": 1.2, "b": 0.75, "fields": own}
 
 
 def test_answers_are_those_that_task_1_ranks_first(workplace: Path) -> None:
