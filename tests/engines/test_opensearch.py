@@ -356,6 +356,7 @@ def in_the_midst(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> 
 
 
 @slow
+@pytest.mark.nightly
 def test_a_node_that_stands_still_only_delays_a_load(
     three_nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

