@@ -22,6 +22,7 @@ from arqmath_bm25.cli.shared.options import (
     results,
 )
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.imports import corpora, is_of_rows
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS, year_of
 from arqmath_bm25.core.progress import counted, progress, some, tell
@@ -128,7 +129,14 @@ def _chosen_engines(
 
 def _tell_of_outdated(content: IndexContent, prune: bool) -> None:
     """Say which indexes of a task have another content, or remove them."""
+    rows_of_others = set[str]()
+    if content.collection.is_imported:
+        rows_of_others = set(corpora(content.collection.import_folder).values())
+        rows_of_others.discard(content.sources[0].sha256)
+
     for other in outdated(content.store("auto")):
+        if is_of_rows(other.path, rows_of_others):
+            continue
         size = f"{other.size / 1e6:,.1f} MB"
         if prune and other.remove():
             out.print(f"{other.path}: removed, {size}")

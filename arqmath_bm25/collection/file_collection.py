@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -44,18 +44,27 @@ class Listing:
     """The files of a folder."""
 
     root: Path
-    files: list[Path] = field(default_factory=list)  # that are read, in order
-    read: list[tuple[str, str]] = field(default_factory=list)  # name and path, with those beside
+    names: list[str] = field(default_factory=list)  # of those that are read, in order
     others: Counter[str] = field(default_factory=Counter)  # endings of the other files
     links: int = 0  # that lead out of the folder
+
+    @cached_property
+    def files(self) -> list[Path]:
+        """The files that are read."""
+        return [self.root / name for name in self.names]
+
+    @property
+    def watched(self) -> list[str]:
+        """The names of files of which a change is a change of the corpus."""
+        return [*self.names, *_TAKEN_OVER]
 
     def taken_in(self) -> list[str]:
         """Return the names of further files, which LaTeX takes in."""
         found: set[Path] = set()
         for path in self.files:
             found |= _included(path, self.root)
-        names = {os.path.relpath(path, self.root.resolve()) for path in found}
-        return sorted(names - {name for name, _ in self.read})
+        root = self.root.resolve()
+        return sorted({os.path.relpath(path, root) for path in found}.difference(self.names))
 
 
 def is_file_collection(data: Path, indexes: Path) -> bool:
@@ -120,36 +129,26 @@ def _walk(folder: Path, indexes: Path) -> Iterator[os.DirEntry[str]]:
 
 def listed(data: Path, indexes: Path) -> Listing:
     """List the files of a folder, without its indexes, or a file with those beside it."""
-    root = data
     if data.is_file():
-        root = data.parent
-    listing = Listing(root)
-    beside = [(name, str(root / name)) for name in _TAKEN_OVER]
-    if data.is_file():
-        listing.files.append(data)
-        listing.read = [(data.name, str(data)), *beside]
-        return listing
+        return Listing(data.parent, [data.name])
 
-    resolved = root.resolve()
-    begin = len(str(root / "x")) - 1
-    if str(root) == ".":
-        begin = 2
+    listing = Listing(data)
+    root = data.resolve()
+    begin = len(os.path.join(data, ""))  # noqa: PTH118
     for entry in _walk(data, indexes):
-        if entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(resolved):
+        if entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(root):
             listing.links += 1
             continue
+
         name = entry.path[begin:]
+        ending = _ending(entry.name)
         if name in _TAKEN_OVER:
             continue
-
-        ending = _ending(entry.name)
         if ending in READERS:
-            listing.files.append(Path(entry.path))
-            listing.read.append((name, entry.path))
+            listing.names.append(name)
         else:
             listing.others[ending or "without an ending"] += 1
 
-    listing.read += beside
     return listing
 
 

@@ -364,3 +364,60 @@ def test_statements_ask_for_what_their_proofs_refer_to(tmp_path: Path) -> None:
     (folder / "queries.jsonl").write_text('{"id": "q", "text": "mine"}\n')
     ((query, _),) = read_documents(imported(folder, tmp_path / "i", False) / "queries.jsonl")
     assert query.text == "mine"
+
+
+def test_pruning_leaves_the_indexes_of_another_folder_of_the_name(
+    notes: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other" / "notes"
+    other.mkdir(parents=True)
+    (other / "a.txt").write_text("words")
+    place = ("--indexes", tmp_path / "i", "--engine", "flat")
+    arqmath("index", "docs", "--data", other, *place)
+    arqmath("index", "docs", "--data", notes, *place, "--delimiters", "none")
+    said = printed("index", "docs", "--data", notes, *place, "--prune")
+    assert said.count("removed") == 1
+    assert "up to date" in printed("index", "docs", "--data", other, *place)
+
+
+@pytest.mark.parametrize("damage", ["word", "last row", "torn", "missing", "manifest"])
+def test_a_damaged_import_is_never_an_answer_and_is_mended(
+    notes: Path, tmp_path: Path, damage: str
+) -> None:
+    place = ("--data", notes, "--indexes", tmp_path / "i")
+    search = ("search", "docs", "infinitely many primes", *place)
+    expected = arqmath("-q", *search).stdout
+    (corpus,) = (tmp_path / "i" / "files").rglob("corpus.jsonl")
+    before = corpus.read_bytes()
+    match damage:
+        case "word":
+            corpus.write_bytes(before.replace(b"Primes", b"Pximes"))
+        case "last row":
+            corpus.write_bytes(b"".join(before.splitlines(keepends=True)[:-1]))
+        case "torn":
+            corpus.write_bytes(before[: len(before) // 2])
+        case "missing":
+            corpus.unlink()
+        case "manifest":
+            corpus.with_name("manifest.json").write_text("{}")
+    with pytest.raises(InputError, match=r"corpus\.jsonl|manifest\.json"):
+        _ = Collection(notes, tmp_path / "i").layout
+    assert arqmath("-q", *search).stdout == expected
+    assert corpus.read_bytes() == before
+
+
+def test_options_may_stand_in_the_configuration_or_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("# One\n\nA sum $x^2$.\n\n# Two\n\nRings.\n")
+    (tmp_path / "mine.yaml").write_text("collection: {delimiters: none, whole: true}\n")
+    place = ("--data", tmp_path / "notes", "--indexes", tmp_path / "i")
+    index = ("index", "docs", *place)
+    arqmath(*index, "--delimiters", "none", "--whole")
+    found = sorted((tmp_path / "i" / "notes" / "docs").iterdir())
+    assert "up to date" in printed(*index, "--config", tmp_path / "mine.yaml")
+    monkeypatch.setenv("ARQMATH_WHOLE", "1")
+    monkeypatch.setenv("ARQMATH_DELIMITERS", "none")
+    assert "up to date" in printed(*index)
+    assert sorted((tmp_path / "i" / "notes" / "docs").iterdir()) == found
