@@ -22,7 +22,6 @@ from statistics import fmean
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import scipy.special
 from numpy.typing import NDArray
 
 from arqmath_bm25.collection.collection import Collection
@@ -136,7 +135,10 @@ def _t_test(difference: NDArray[np.float64]) -> float:
     mean = difference.mean()
     variance = ((difference - mean) ** 2).mean() * (number / (number - 1))
     t = abs(mean) / math.sqrt(variance / number)
-    return float(2 * scipy.special.stdtr(number - 1, -t))
+    # Of the commands, only comparisons wait for it.
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(number - 1, -t))
 
 
 def _randomization(difference: NDArray[np.float64]) -> float:

@@ -15,7 +15,7 @@ import ast
 import difflib
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from statistics import fmean
 from typing import Any, Final, NamedTuple
@@ -78,13 +78,6 @@ NAMES: Final = {
     "p10": "P@10",
     "p5_prime": "P′@5",
 }
-
-# trec_eval lacks Judged@k, and RR@k as MS MARCO defines it.
-_PROVIDERS: Final = (
-    ir_measures.pytrec_eval,
-    ir_measures.judged,
-    ir_measures.msmarco,
-)
 
 # Measures of ir_measures, and their names without blanks, signs and capitals.
 _SPELLINGS: Final = {
@@ -245,8 +238,7 @@ def read_measure(name: str) -> Any:
             "such as P(rel=2)@10, nDCG(judged_only=True) or IPrec@0.1"
         ) from None
 
-    computed = any(provider.supports(metric) for provider in _PROVIDERS)
-    if not computed and metric.NAME not in _BY_GRADES:
+    if metric.NAME not in _BY_GRADES and not ir_measures.pytrec_eval.supports(metric):
         raise InputError(
             f"measure {name}: {metric.NAME} with these parameters is not computed here; expected "
             "a measure of trec_eval, RR@k, ERR@k or RBP"
@@ -307,31 +299,47 @@ def _similar_names(name: str) -> list[str]:
     return [suggestions[folded] for folded in similar]
 
 
-def _err(grades: Sequence[int], _: Any) -> float:
+# Grades in rank order; None where nobody judged a document.
+Grades = Sequence[int | None]
+
+
+def _err(grades: Grades, _: Any) -> float:
     """Expected reciprocal rank (Chapelle et al. 2009) as gdeval of TREC has it, for grades to 4."""
     total = 0.0
     unsatisfied = 1.0
     for rank, grade in enumerate(grades, 1):
-        gain = 2 ** min(grade, _HIGHEST_GRADE) - 1
+        gain = 2 ** min(max(0, grade or 0), _HIGHEST_GRADE) - 1
         satisfied = gain / 2**_HIGHEST_GRADE
         total += unsatisfied * satisfied / rank
         unsatisfied *= 1 - satisfied
     return total
 
 
-def _rbp(grades: Sequence[int], measure: Any) -> float:
+def _rbp(grades: Grades, measure: Any) -> float:
     """Rank-biased precision (Moffat and Zobel 2008) of binary relevance."""
     p = measure["p"]
-    relevant = measure["rel"]
     gains = []
     for index, grade in enumerate(grades):
-        if grade >= relevant:
+        if grade and grade >= measure["rel"]:
             gains.append((1 - p) * p**index)
     return math.fsum(gains)
 
 
-# Measures that are computed here, from the grades in rank order.
-_BY_GRADES: Final = {"ERR": _err, "RBP": _rbp}
+def _rr(grades: Grades, measure: Any) -> float:
+    """Reciprocal rank of the first relevant document."""
+    for rank, grade in enumerate(grades, 1):
+        if grade and grade >= measure["rel"]:
+            return 1 / rank
+    return 0.0
+
+
+def _judged(grades: Grades, _: Any) -> float:
+    """Share of judged documents."""
+    return fmean(grade is not None for grade in grades)
+
+
+# Measures that trec_eval lacks, or has without a cut-off.
+_BY_GRADES: Final = {"ERR": _err, "RBP": _rbp, "RR": _rr, "Judged": _judged}
 
 # Topic -> measure -> value.
 TopicValues = dict[str, dict[str, float]]
@@ -355,18 +363,19 @@ def measure(
         ranking = rankings.get(topic) or _EMPTY
         orders[topic] = best(ranking)
 
-    provided = _by_providers(orders, qrels, metrics.values())
+    by_trec_eval = [each for each in metrics.values() if each.NAME not in _BY_GRADES]
+    provided = _by_trec_eval(orders, qrels, by_trec_eval)
     values: TopicValues = {}
     for topic, docs in orders.items():
-        grades = [max(0, qrels[topic].get(doc, 0)) for doc in docs]
+        grades = list(map(qrels[topic].get, docs))
         values[topic] = {}
         for key, metric in metrics.items():
-            by_grades = _BY_GRADES.get(str(metric.NAME))
-            if by_grades is None:
-                value = provided[topic].get(metric, 0.0)
-            else:
-                cutoff = metric.params.get("cutoff")
-                value = by_grades(grades[:cutoff], metric)
+            value = provided[topic].get(metric, 0.0)
+            if metric.NAME in _BY_GRADES:
+                counted = grades
+                if metric.params.get("judged_only"):
+                    counted = [grade for grade in grades if grade is not None and grade >= 0]
+                value = _BY_GRADES[metric.NAME](counted[: metric.params.get("cutoff")], metric)
 
             is_undefined = math.isnan(value)
             values[topic][key] = 0.0 if is_undefined else value
@@ -374,10 +383,10 @@ def measure(
     return values
 
 
-def _by_providers(
-    orders: Mapping[str, Sequence[str]], qrels: Qrels, metrics: Collection[Any]
+def _by_trec_eval(
+    orders: Mapping[str, Sequence[str]], qrels: Qrels, metrics: Iterable[Any]
 ) -> dict[str, dict[Any, float]]:
-    """Let ir_measures compute the measures that it supports: topic → measure → value."""
+    """Let ir_measures compute measures by trec_eval: topic → measure → value."""
     # Ranks in place of scores leave no tie, which ir_measures would order in another way.
     rankings: dict[str, dict[str, float]] = {}
     for topic, docs in orders.items():
@@ -391,15 +400,9 @@ def _by_providers(
             graded[topic] = not_negative
 
     values: dict[str, dict[Any, float]] = {topic: {} for topic in qrels}
-    for provider in _PROVIDERS:
-        judgments = graded
-        if provider is ir_measures.judged:
-            judgments = qrels
-
-        supported = filter(provider.supports, metrics)
-        distinct = dict.fromkeys(supported)
-        for result in provider.iter_calc(distinct, judgments, rankings):
-            values[result.query_id][result.measure] = result.value
+    distinct = dict.fromkeys(metrics)
+    for result in ir_measures.pytrec_eval.iter_calc(distinct, graded, rankings):
+        values[result.query_id][result.measure] = result.value
 
     return values
 

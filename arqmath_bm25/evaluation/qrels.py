@@ -24,7 +24,7 @@ does not say, one kind of ids must fit by a wide margin.
 import codecs
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, get_args
 
@@ -36,7 +36,7 @@ from arqmath_bm25.core.labs import RELEVANT, is_official
 from arqmath_bm25.core.reading import open_bytes, read_text
 from arqmath_bm25.core.writing import complete
 from arqmath_bm25.runs.formula_ids import FormulaIds, id_numbers
-from arqmath_bm25.runs.rows import read_columns
+from arqmath_bm25.runs.rows import plain_columns, read_columns
 from arqmath_bm25.runs.run_rules import RunRules
 
 # Topic -> document -> grade.
@@ -86,17 +86,19 @@ def read_qrels(path: Path) -> Qrels:
     if _is_json(path):
         rows = _json_lines(path)
     else:
-        rows = _columns(path)
+        rows = _plain_rows(path) or _columns(path)
 
     qrels: Qrels = {}
+    read: dict[str, int] = {}
     for row, topic, doc, text in rows:
-        where = f"{path}: row {row}"
-        grade = read_grade(where, doc, text)
+        if text not in read:
+            read[text] = read_grade(f"{path}: row {row}", doc, text)
+        grade = read[text]
         grades = qrels.setdefault(topic, {})
         earlier = grades.setdefault(doc, grade)
         if earlier != grade:
             raise InputError(
-                f"{where}: {doc} has grade {grade} for topic {topic} here and "
+                f"{path}: row {row}: {doc} has grade {grade} for topic {topic} here and "
                 f"{earlier} in an earlier row; remove one of them"
             )
 
@@ -133,6 +135,18 @@ def _json_lines(path: Path) -> Iterator[tuple[int, str, str, str]]:
             ) from None
 
         yield row, judgment.query_id, judgment.doc_id, judgment.score
+
+
+def _plain_rows(path: Path) -> Iterator[tuple[int, str, str, str]] | None:
+    """Return what `_columns` yields, if all rows are TREC's in their usual form; else None."""
+    columns = plain_columns(path)
+    if columns is None or len(columns) != len(_COLUMNS):
+        return None
+
+    topics, iterations, docs, grades = columns
+    if not all(map(_ITERATION.fullmatch, set(iterations))):
+        return None
+    return zip(count(1), topics, docs, grades)
 
 
 def _columns(path: Path) -> Iterator[tuple[int, str, str, str]]:
