@@ -33,25 +33,25 @@ import sys
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
-from html import escape, unescape
+from html import unescape
 from typing import Any, Final, Literal, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
 
+from arqmath_bm25.analysis import markup
+from arqmath_bm25.analysis.dollars import is_money
 from arqmath_bm25.analysis.foreign import as_post
 from arqmath_bm25.analysis.formal import FORMAL, formal_words
 from arqmath_bm25.analysis.kinds import Kind, is_foreign, kind_of
+from arqmath_bm25.analysis.latex_html import MATH_ENVIRONMENT, latex_html, latex_line
 from arqmath_bm25.analysis.macros import expanded_formulas
 from arqmath_bm25.analysis.mathml import mark_formulas
 from arqmath_bm25.analysis.sources import (
     BLOCK_END,
     CODE_BACKSLASH,
     CODE_DOLLAR,
-    MATH_ENVIRONMENT,
-    ensured,
+    SourceName,
     hide_math,
-    prepared,
-    prose,
 )
 
 Delimiters = Literal["mathjax", "escaped", "spans", "none", "latex", "markdown", "auto"]
@@ -155,13 +155,11 @@ def _starts(dollars: str) -> re.Pattern[str]:
 
 _START: Final[dict[Delimiters, re.Pattern[str]]] = {
     "mathjax": _starts(r"\$\$?"),
-    "latex": _starts(r"\$\$?"),
-    "markdown": _starts(r"\$\$|\$(?!\s)"),
     "escaped": _starts(r"\\\$|\$\$"),
     "spans": re.compile(rf"{_MARKED.pattern}(?P<delimiter>)(?P<name>)"),
 }
 _START["none"] = _START["spans"]
-_START["auto"] = _START["mathjax"]
+_START["auto"] = _START["latex"] = _START["markdown"] = _START["mathjax"]
 _DISPLAYS: Final = ("$$", r"\[", r"\begin{")
 _END_OF = {
     "$": "$",
@@ -178,16 +176,8 @@ _TOKEN = re.compile(
 _ATOM = rf"(?:[^$\\{{}}\n{_MARK}{_TAG_END}]++|\\[^\n{_MARK}{_TAG_END}])"
 _IN_BRACES = rf"\{{(?>(?:{_ATOM}|\{{(?>{_ATOM}*)\}})*)\}}"
 _UP_TO_DOLLAR: Final = re.compile(rf"(?<=\$)(?>(?:{_ATOM}|{_IN_BRACES})*)(?=\$)")
-# In Markdown a dollar before a match does not end a formula.
-_NO_END: Final[dict[Delimiters, re.Pattern[str]]] = {"markdown": re.compile(r"\s|.\$[0-9]")}
-# In plain text, the prose between the dollars of "$5 and $10" or "$HOME and $PATH" is no formula.
-_SIGNS_OF_FORMULAS: Final = frozenset("\\^_{}")
-_LONGEST_PRICE: Final = 1000  # characters between two dollars that are prices
-_PROSE_WORD: Final = re.compile(r"[A-Za-z]{3}")
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 _ENDS_TRIED: Final = 100  # end delimiters for each start, so that time is linear
-_MANY_BLANKS = re.compile(" {2,}")
-_SIGNS = re.compile(r"[$\\]++")  # signs that could begin a formula
 _BLANKS = re.compile(f" ?(?:{_TAG_END} ?)+")
 
 
@@ -240,18 +230,42 @@ def _hide_code(html: str) -> str:
 
 
 def read_title(title: str, delimiters: Delimiters = "mathjax") -> Content:
-    """Read a title or the text of a source: plain text that may hold math spans or dollars."""
+    """Read a title: plain text that may hold math spans or dollars, or a line of a source."""
     if delimiters == "auto":
         return read_text(title)
     if delimiters == "latex" or delimiters == "markdown":
-        text = prepared(title.translate(_CLEAN), delimiters)
-        content = _split(text, [], delimiters)
-        if delimiters == "latex":
-            return _without_commands(content)
-        return content
+        if "\n" in title:
+            return read_text(title, delimiters)
+        return read_source(_line_html(title, delimiters))
 
     text, formulas = cut_spans(title)
     return _split(unescape(text), formulas, delimiters)
+
+
+def source_html(text: str, kind: SourceName, loose: bool = False) -> str:
+    """Return LaTeX or Markdown as the HTML of a post."""
+    if kind == "latex":
+        return latex_html(text)
+    from arqmath_bm25.analysis.markdown_html import markdown_html  # loads the parser
+
+    return markdown_html(text, loose)
+
+
+def _line_html(line: str, kind: SourceName) -> str:
+    if kind == "latex":
+        return latex_line(line)
+    from arqmath_bm25.analysis.markdown_html import markdown_line
+
+    return markdown_line(line)
+
+
+def read_source(html: str) -> Content:
+    """Read what a source has become; no block ends before its first word or after its last one."""
+    pieces = list(_read_post(html, "mathjax").pieces)
+    for position, edge in ((0, str.lstrip), (-1, str.rstrip)):
+        if pieces and isinstance(pieces[position], str):
+            pieces[position] = edge(str(pieces[position]))
+    return Content(tuple(piece for piece in pieces if piece))
 
 
 def read_text(text: str, kind: Kind | None = None, delimiters: Delimiters = "auto") -> Content:
@@ -259,7 +273,7 @@ def read_text(text: str, kind: Kind | None = None, delimiters: Delimiters = "aut
     if kind is None:
         kind = kind_of(text)
     if kind == "latex" or kind == "markdown":
-        return read_title(text, kind)
+        return read_source(source_html(text, kind))
     if kind in FORMAL:
         return Content((formal_words(text, kind=kind),))
     if kind == "html":
@@ -298,35 +312,14 @@ def without_macros(content: Content) -> Content:
     return Content(tuple(pieces))
 
 
-def _without_commands(content: Content) -> Content:
-    """Return LaTeX whose prose has no commands, as readers see it."""
-    pieces: list[str | Formula] = []
-    for piece in content.pieces:
-        if isinstance(piece, Formula):
-            pieces.append(piece)
-        else:
-            pieces += _prose_of_latex(piece)
-    return Content(tuple(pieces))
-
-
-def _prose_of_latex(text: str) -> Iterator[str | Formula]:
-    r"""Yield the prose of LaTeX outside formulas, and the formulas of `\ensuremath`."""
-    done = 0
-    for begin, end, latex in ensured(text):
-        yield _MANY_BLANKS.sub(" ", prose(text[done:begin]))
-        yield Formula(latex, None)
-        done = end
-    yield _MANY_BLANKS.sub(" ", prose(text[done:]))
-
-
 def as_body(content: Content) -> str:
     """Return the HTML of a post with the same prose and formulas, a paragraph for each block."""
     written: list[str] = []
     for piece in content.pieces:
         if isinstance(piece, Formula):
-            written.append(f'<span class="math-container">${escape(piece.latex)}$</span>')
+            written.append(markup.formula(piece.latex, piece.is_display))
         else:
-            written.append(_SIGNS.sub(r"<code>\g<0></code>", escape(piece, quote=False)))
+            written.append(markup.plain(piece))
 
     paragraphs = []
     for block in "".join(written).split("\n"):
@@ -554,8 +547,7 @@ class _Ends:
     """Positions of closing delimiters in a text, and limits that no formula crosses."""
 
     def __init__(self, text: str, delimiters: Delimiters) -> None:
-        self._no_end = _NO_END.get(delimiters)
-        self._has_prices = delimiters == "auto"
+        self._has_money = delimiters == "auto"
         self._text = text
         self._found: _Positions | None = None  # what few texts need
 
@@ -575,7 +567,7 @@ class _Ends:
             content = _UP_TO_DOLLAR.match(self._text, begin)
             if content is not None:
                 end = content.end()
-                if self._is_prose(begin, end):
+                if self._has_money and is_money(self._text, begin, end):
                     return None
                 return end, end + 1
 
@@ -591,36 +583,14 @@ class _Ends:
         within = [candidate for candidate in candidates if candidate[0] < limit]
         if not within:
             return None
-        if delimiter == "$":
-            if self._is_prose(begin, within[0][0]):
-                return None
-            if self._no_end is not None:  # In Markdown the next dollar ends the formula.
-                return within[0][:2]
+        if delimiter == "$" and self._has_money and is_money(self._text, begin, within[0][0]):
+            return None
 
         for candidate in within:
             innermost_brace = candidate[2]
             if innermost_brace < begin:
                 return candidate[:2]
         return within[0][:2]
-
-    def _is_prose(self, begin: int, end: int) -> bool:
-        """Return whether the source has no formula between two dollars."""
-        if self._no_end is not None:
-            return self._no_end.match(self._text, end - 1) is not None
-        return self._has_prices and self._is_price(begin)
-
-    def _is_price(self, begin: int) -> bool:
-        """Return whether prose, not a formula, follows a dollar up to the next one."""
-        end = self._text.find("$", begin, begin + _LONGEST_PRICE)
-        between = self._text[begin : max(begin, end)]
-        if not between or between[0].isspace():
-            return False
-        following = self._text[end + 1 : end + 2]
-        if not between[-1].isspace() and not following.isdecimal():
-            return False
-        if not _SIGNS_OF_FORMULAS.isdisjoint(between):
-            return False
-        return _PROSE_WORD.search(between) is not None
 
     def _next(self, kind: str, begin: int) -> int:
         """Return the next position of a kind, or one beyond any text."""

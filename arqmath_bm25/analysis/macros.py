@@ -83,6 +83,10 @@ class Macros(dict[str, Macro]):
 
     _steps = _STEPS  # remaining ones
 
+    def begin(self) -> None:
+        """Begin another post, in which the macros hold too."""
+        self._steps = _STEPS
+
     def expand_macros(self, latex: str) -> str:
         """Return the next formula of the post without definitions and uses of macros."""
         longest = max(_LONGEST_FORMULA, len(latex))

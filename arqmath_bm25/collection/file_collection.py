@@ -279,6 +279,12 @@ def _row(path: Path, root: Path, part: FilePart) -> dict[str, Any]:
     row["text"] = part.text
     if part.kind is not None:
         row["kind"] = part.kind
+    if part.type:
+        row["type"] = part.type
+    if part.tags:
+        row["tags"] = part.tags
+    if part.kind in ("latex", "markdown"):
+        row["as_post"] = part.html
     row["references"] = part.references
     row["statement"] = part.statement
     return row

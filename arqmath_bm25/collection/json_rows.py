@@ -36,6 +36,8 @@ class DocumentRow(BaseModel):
     kind: Kind | None = None
     url: str | None = None
     references: tuple[_Name, ...] | None = None
+    as_post: str = ""
+    type: str = ""
 
 
 class JudgmentRow(BaseModel):

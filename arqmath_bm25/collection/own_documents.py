@@ -25,7 +25,15 @@ from typing import Any, Final, NamedTuple, Self
 
 from arqmath_bm25.analysis.foreign import as_post
 from arqmath_bm25.analysis.formal import FORMAL, formal_words
-from arqmath_bm25.analysis.html import Content, Delimiters, as_body, read_text, read_title
+from arqmath_bm25.analysis.html import (
+    Content,
+    Delimiters,
+    as_body,
+    read_source,
+    read_text,
+    read_title,
+    source_html,
+)
 from arqmath_bm25.analysis.kinds import Kind, kind_of
 from arqmath_bm25.analysis.sources import with_lost_escapes
 from arqmath_bm25.analysis.unmarked import with_formulas
@@ -52,7 +60,6 @@ _TAG: Final = re.compile(
 )
 _DELIMITER: Final = re.compile(r"\$|\\[(\[]|\\begin\{")
 _PERCENT: Final = re.compile(r"(?<!\\)%")  # It begins no comment in a title, which is one line.
-_PARAGRAPH: Final = re.compile(r"\n\s*\n")
 RowSpan = tuple[int, int]  # byte offset of a row in its file, and its length
 RowReader = Callable[[str, str], "UserDocument"]  # of where a row is, for messages, and its text
 _ENCODE: Final = json.JSONEncoder(ensure_ascii=False).encode
@@ -69,6 +76,8 @@ class UserDocument(NamedTuple):
     kind: Kind | None = None  # how the text is written; None: the text itself shows it
     url: str | None = None  # where the document is on the web
     references: tuple[str, ...] = ()  # ids of documents that this one refers to
+    as_post: str = ""  # of a part of a file: its text as the HTML of a post
+    type: str = ""  # of a part of a file: theorem, section, …
     repaired: int = 0  # commands that had lost their backslash to an escape of JSON
 
     def kind_under(self, delimiters: Delimiters) -> Kind:
@@ -100,21 +109,19 @@ class UserDocument(NamedTuple):
 
     def body(self, delimiters: Delimiters = "mathjax") -> str:
         """Return the text as the HTML of a post, with the same formulas in it."""
+        if self.as_post:
+            return self.as_post
         kind = self.kind_under(delimiters)
         if kind == "html":
             return as_post(self.text).body
         if kind == "post":
             return self.text
         if kind == "latex" or kind == "markdown":
-            return as_body(read_title(self.text, kind))
+            return source_html(self.text, kind)
         if kind in FORMAL:
             return f"<pre><code>{escape(self.text.strip(), quote=False)}</code></pre>"
 
-        paragraphs = []
-        for part in _PARAGRAPH.split(self.text):
-            if part:
-                paragraphs.append(f"<p>{escape(part, quote=False)}</p>")
-        return "".join(paragraphs)
+        return as_body(read_text(self.text, kind, delimiters))
 
     def contents(self, delimiters: Delimiters, proofs: bool = False) -> tuple[Content, Content]:
         """Return title and text, read by the kind of the text.
@@ -130,12 +137,9 @@ class UserDocument(NamedTuple):
             words = formal_words(self.text, self.title, proofs, kind)
             title = Content(())
             text = Content((words,))
-        elif kind == "latex":
+        elif kind == "latex" or kind == "markdown":
             title = read_title(_PERCENT.sub(r"\\%", self.title), kind)
-            text = read_title(self.text, kind)
-        elif kind == "markdown":
-            title = read_title(self.title, kind)
-            text = read_title(self.text, kind)
+            text = read_source(self.body(delimiters))
         else:
             title = read_title(self.title, delimiters)
             text = read_text(self.text, kind, delimiters)
@@ -279,6 +283,8 @@ def _of_json(where: str, line: str) -> UserDocument:
         kind=row.kind,
         url=row.url,
         references=row.references or (),
+        as_post=row.as_post,
+        type=row.type,
     )
 
 

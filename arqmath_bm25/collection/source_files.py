@@ -15,22 +15,23 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from html import unescape
 from pathlib import Path
 from typing import Any, Final
 
+from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.foreign import as_post
 from arqmath_bm25.analysis.formal import LanguageName
-from arqmath_bm25.analysis.html import Content, Formula, expand_macros, read_title
+from arqmath_bm25.analysis.html import Formula, read_text, source_html
 from arqmath_bm25.analysis.kinds import Kind
-from arqmath_bm25.analysis.macros import definitions
-from arqmath_bm25.analysis.sources import typeset
+from arqmath_bm25.analysis.latex_html import BESIDE_TITLE, latex_line, without_comments
+from arqmath_bm25.analysis.macros import Macros, definitions, preamble_macros
+from arqmath_bm25.analysis.markdown_html import front_matter
 from arqmath_bm25.collection.formal_files import formal_parts
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import parse_json
-from arqmath_bm25.core.tables import read_table
 
-_TABLE: Final[dict[str, Any]] = read_table(__file__)
 _WORD: Final = re.compile(r"[^\W_]")
 
 
@@ -46,6 +47,9 @@ class FilePart:
     labels: tuple[str, ...] = ()  # labels that others may refer to
     statement: str = ""  # the text without the proof, of a statement that has one
     level: int = 0  # of its heading: it is below the last one that has a smaller level
+    html: str = ""  # the text as the HTML of a post, where it is source
+    type: str = ""  # theorem, …; section; "" for the text before the first heading
+    tags: tuple[str, ...] = ()  # of its file
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,10 @@ def _say_something(parts: list[FilePart]) -> list[bool]:
     for part in reversed(parts):
         is_above_others = following is not None and following.level > part.level
         has_title = bool(part.anchor and _WORD.search(part.title))
-        says_something = bool(_WORD.search(part.text)) or (has_title and not is_above_others)
+        words = part.text
+        if part.kind in ("latex", "markdown", "post"):
+            words = markup.words(part.html)
+        says_something = bool(_WORD.search(words)) or (has_title and not is_above_others)
         answers.append(says_something)
         if says_something:
             following = part
@@ -108,7 +115,7 @@ def included_files(path: Path, root: Path) -> set[Path]:
     if READERS[path.suffix.lower()] is not _latex_parts:
         return set()
     inputs = _Inputs(root)
-    inputs.expanded(_COMMENT.sub("", _read(path)), path)
+    inputs.expanded(without_comments(_read(path)), path)
     return inputs.taken
 
 
@@ -130,6 +137,8 @@ def _joined(parts: list[FilePart]) -> FilePart:
         anchor="",
         title="".join(titles[:1]),
         text="\n\n".join(f"{part.title}\n\n{part.text}" for part in parts),
+        html="".join(part.html and f"<h2>{part.title}</h2>{part.html}" for part in parts),
+        tags=parts[0].tags,
         kind=parts[0].kind,
         references=tuple(label for part in parts for label in part.references),
         labels=tuple(label for part in parts for label in part.labels),
@@ -160,143 +169,108 @@ def anchor_of(heading: str) -> str:
     return "-".join(re.findall(r"[^\W_]+", plain))[:80].strip("-") or "section"
 
 
+# Parts of the HTML of a source
+
+Span = tuple[int, int]
+# The edges of a statement of LaTeX that is a document of its own.
+_EDGES: Final = re.compile(
+    r"\A\s*\\begin\{[A-Za-z]+\*?\}(?:\s*\[[^\[\]]*\])?|\\end\{(?!proof)[A-Za-z]+\*?\}\s*\Z"
+)
+_ID: Final = re.compile(r'<span id="([^"<>]+)"')
+_LINK: Final = re.compile(r'<a href="#([^"<>]+)"')
+
+
+def _parts(
+    html: str, source: str, kind: Kind, title: str, preamble: str = "", span: Span | None = None
+) -> list[FilePart]:
+    """Cut a source at its headings and labelled statements; macros hold for all that follows."""
+    span = span or (0, len(source))
+    macros = Macros(preamble_macros(preamble))
+    parts = []
+    for section in markup.sections(html, *span):
+        for each in (section, *section.statements):
+            written = markup.expanded(each.html, macros)
+            labels = [unescape(label) for label in (each.label, *_ID.findall(written)) if label]
+            targets = map(unescape, _LINK.findall(written))
+            text = _EDGES.sub("", each.source(source)).strip()
+            if kind == "post":
+                text = written
+            elif preamble and _WORD.search(markup.words(written)):
+                text = f"{preamble}{text}\n"
+            part = FilePart(
+                anchor="",
+                title=title,
+                text=text,
+                kind=kind,
+                labels=tuple(labels),
+                references=tuple(dict.fromkeys(name for name in targets if name not in labels)),
+                html=written,
+                level=each.level,
+            )
+            if each.title is not None:
+                part = replace(part, **_heading(each, macros))
+            if each.without_proof:
+                statement = replace(each, end=each.without_proof)
+                text = _EDGES.sub("", statement.source(source)).strip()
+                part = replace(part, statement=f"{preamble}{text}\n")
+            parts.append(part)
+    return parts
+
+
+def _heading(section: markup.Section, macros: Macros) -> dict[str, Any]:
+    """Return what the heading of a section or statement says of it."""
+    title = _readable(markup.expanded(section.title or "", macros))
+    anchor = section.label or anchor_of(title)
+    if not section.name:
+        return {"title": title, "anchor": anchor, "type": "section"}
+    if title:
+        title = f": {title}"
+    return {"title": section.name + title, "anchor": anchor, "type": section.name.lower()}
+
+
+def _readable(title: str) -> str:
+    """Return the HTML of a title as text, with dollars around its formulas."""
+    pieces = []
+    for piece in read_text(title, "post", "mathjax").pieces:
+        if isinstance(piece, Formula):
+            pieces.append(f"${piece.latex}$")
+        else:
+            pieces.append(piece.replace("$", r"\$"))
+    return " ".join("".join(pieces).split())
+
+
 # LaTeX
 
-_COMMENT: Final = re.compile(r"(?<!\\)(?>(?:\\\\)*)%[^\n]*")
 _INPUT: Final = re.compile(r"\\(?:input|include|subfile)\s{0,9}+\{([^{}\n]{1,200}+)\}")
-_LABEL: Final = re.compile(r"\\label\s*\{([^{}\n]{1,200})\}")
-_REFERENCE: Final = re.compile(
-    r"\\(?:ref|eqref|cref|Cref|autoref|nameref|vref|hyperref)\*?\s*"
-    r"(?:\{([^{}\n]{1,400})\}|\[([^\[\]\n]{1,200})\])"
-)
-_HEADINGS: Final = ("part", "chapter", "section", "subsection", "subsubsection")
-_STATEMENT_LEVEL: Final = len(_HEADINGS) + 1
 _NESTED: Final = r"(?>(?:[^{}]+|\{(?>(?:[^{}]+|\{[^{}]*+\})*)\})*)"
-_LATEX_HEADING: Final = re.compile(
-    rf"\\(?P<name>{'|'.join(_HEADINGS)})\*?\s{{0,9}}+(?:\[[^\[\]]{{0,200}}+\]\s{{0,9}}+)?"
-    rf"\{{(?P<heading>{_NESTED})\}}"
-)
-_LATEX_TITLE: Final = re.compile(
+_TITLE: Final = re.compile(
     rf"\\title\s{{0,9}}+(?:\[[^\[\]]{{0,200}}+\]\s{{0,9}}+)?\{{({_NESTED})\}}"
-)
-_STATEMENT: Final = re.compile(
-    rf"\\begin\{{(?P<name>(?:{'|'.join(_TABLE['latex']['statements'].split())})\*?)\}}"
-    r"(?:\s*\[(?P<title>[^\[\]]{0,200})\])?"
-    r"(?P<text>(?:(?!\\begin\{(?P=name)\}).)*?)\\end\{(?P=name)\}"
-    r"(?P<proof>\s*\\begin\{proof\}(?:(?!\\begin\{proof\}).)*?\\end\{proof\})?",
-    re.DOTALL,
-)
-# What a title has for bookmarks and as notes.
-_BESIDE_TITLE: Final = re.compile(
-    rf"\\texorpdfstring\{{(?P<drawn>{_NESTED})\}}\{{{_NESTED}\}}|\\(?:thanks|footnote)\{{{_NESTED}\}}"
-)
-# Commands that leave no words on the page.
-_SILENT: Final = re.compile(
-    rf"\\(?:maketitle|tableofcontents|newpage|clearpage)\b|{_LABEL.pattern}"
 )
 _MOST_INPUTS: Final = 2_000  # of a file; a file may take itself in by way of others
 
 
 def _latex_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
     """Split LaTeX at headings and labelled statements; macros of the preamble go to each part."""
-    source = inputs.expanded(_COMMENT.sub("", text), path)
-    preamble, begin, body = source.partition(r"\begin{document}")
-    if not begin:
-        preamble, body = "", source
-    body = body.partition(r"\end{document}")[0]
-
-    macros = "".join(f"{preamble[begin:end]}\n" for begin, end in definitions(preamble))
+    source = inputs.expanded(without_comments(text), path)
+    preamble, begin, _ = source.partition(r"\begin{document}")
+    macros = ""
+    span = None
+    if begin:
+        span = len(preamble) + len(begin), (source + r"\end{document}").index(r"\end{document}")
+        macros = "".join(f"{preamble[start:end]}\n" for start, end in definitions(preamble))
     title = ""
-    named = _LATEX_TITLE.search(source)
+    named = _TITLE.search(source)
     if named:
-        title = _readable_title(named[1], macros)
-
-    parts: list[FilePart] = []
-    for match, section in _cut(body, _LATEX_HEADING):
-        if match is None:
-            heading = FilePart("", title, "", "latex")
-        else:
-            heading = _latex_heading(match, section, macros)
-        parts += _section_parts(heading, section, macros)
-    return parts
-
-
-def _latex_heading(match: re.Match[str], section: str, macros: str) -> FilePart:
-    """Return the part of a section, without its text."""
-    anchor = anchor_of(match["heading"])
-    label = _LABEL.match(section.lstrip())
-    if label:
-        anchor = label[1]
-    level = _HEADINGS.index(match["name"]) + 1
-    title = _readable_title(match["heading"], macros)
-    return FilePart(anchor, title, "", "latex", level=level)
-
-
-def _readable_title(latex: str, macros: str) -> str:
-    """Return a title without commands, with dollars around its formulas."""
-    shown = _BESIDE_TITLE.sub(r"\g<drawn>", latex)
-    content = expand_macros(read_title(shown, "latex"), macros)
-    pieces: list[str | Formula] = []
-    for piece in content.pieces:
-        if isinstance(piece, Formula):
-            pieces.append(piece)
-        else:
-            pieces.append(typeset(piece).replace("$", r"\$"))
-    return Content(tuple(pieces)).text
-
-
-def _cut(text: str, heading: re.Pattern[str]) -> Iterator[tuple[re.Match[str] | None, str]]:
-    """Yield the text before the first heading, then each heading with the text after it."""
-    last, done = None, 0
-    for match in heading.finditer(text):
-        yield last, text[done : match.start()]
-        last, done = match, match.end()
-
-    yield last, text[done:]
-
-
-def _section_parts(heading: FilePart, section: str, macros: str) -> Iterator[FilePart]:
-    """Yield a section without its labelled statements, then these."""
-    statements = [match for match in _STATEMENT.finditer(section) if _LABEL.search(match["text"])]
-    rest, done = "", 0
-    for match in statements:
-        rest += section[done : match.start()] + "\n\n"
-        done = match.end()
-
-    rest += section[done:]
-    yield _latex_part(heading, rest, macros)
-
-    for match in statements:
-        label = _LABEL.findall(match["text"])[0]
-        title = match["name"].rstrip("*").capitalize()
-        if match["title"]:
-            title = f"{title}: {_readable_title(match['title'], macros)}"
-        part = FilePart(label, title, "", "latex", level=_STATEMENT_LEVEL)
-
-        if match["proof"]:
-            part = _latex_part(part, match["text"] + match["proof"], macros)
-            yield replace(part, statement=f"{macros}{match['text'].strip()}\n")
-        else:
-            yield _latex_part(part, match["text"], macros)
-
-
-def _latex_part(part: FilePart, text: str, macros: str) -> FilePart:
-    """Return a part with its text, and with the labels there."""
-    labels = tuple(_LABEL.findall(text))
-    named = [first or second for first, second in _REFERENCE.findall(text)]
-    references = [label.strip() for names in named for label in names.split(",")]
-    others = tuple(dict.fromkeys(label for label in references if label not in labels))
-    content = ""
-    if _WORD.search(_SILENT.sub("", text)):
-        content = f"{macros}{text.strip()}\n"
-    return replace(part, text=content, references=others, labels=labels)
+        line = latex_line(BESIDE_TITLE.sub("", named[1]), preamble_macros(macros))
+        title = _readable(markup.expanded(line, Macros(preamble_macros(macros))))
+    return _parts(source_html(source, "latex"), source, "latex", title, macros, span)
 
 
 class _Inputs:
     r"""LaTeX with the files of `\input` in their places; none outside the collection is read."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root.resolve()
+        self.root = root.resolve()
         self.taken: set[Path] = set()
         self._left = _MOST_INPUTS
         self._texts: dict[Path, str] = {}
@@ -322,7 +296,7 @@ class _Inputs:
     def _text(self, file: Path) -> str:
         """Return a file without comments."""
         if file not in self._texts:
-            self._texts[file] = _COMMENT.sub("", _read(file))
+            self._texts[file] = without_comments(_read(file))
         return self._texts[file]
 
     def _file(self, name: str, folder: Path) -> Path | None:
@@ -332,78 +306,52 @@ class _Inputs:
         return self._files[name, folder]
 
     def _found(self, name: str, folder: Path) -> Path | None:
-        for base in (folder, self._root):
+        for base in (folder, self.root):
             for candidate in (base / name, base / f"{name}.tex"):
                 file = candidate.resolve()
-                if file.is_file() and file.is_relative_to(self._root):
+                if file.is_file() and file.is_relative_to(self.root):
                     return file
         return None
 
 
 # Markdown, notebooks, reStructuredText
 
-_FRONT_MATTER: Final = re.compile(r"\A---\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-_FRONT_TITLE: Final = re.compile(r"^title:(.*+)", re.MULTILINE)
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
-_ATX: Final = re.compile(r" {0,3}(?P<signs>#{1,6})[ \t]+(?P<heading>[^\n]*)$")
-_ANCHOR: Final = re.compile(r"\{#([^\s{}]{1,200})\}$")
-_UNDERLINE: Final = re.compile(r"\A {0,3}(?:=++|-{2,}+)[ \t]*+$")
+_OF_BOOKS: Final = ("myst.yml", "_toc.yml", "conf.py")
 
 
-def _markdown_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
-    """Split Markdown at its headings."""
-    title = ""
-    front = _FRONT_MATTER.match(text)
-    if front:
-        text = text[front.end() :]
-        named = _FRONT_TITLE.search(front[1])
-        if named:
-            title = named[1].strip(" \t\r\"'")
+def _markdown_parts(text: str, path: Path, inputs: _Inputs, loose: bool = False) -> list[FilePart]:
+    """Split Markdown at its headings and labelled statements."""
+    values, begin = front_matter(text)
+    loose = loose or _is_in_book(path.parent, inputs.root)
+    html = source_html(text, "markdown", loose)
+    parts = _parts(html, text, "markdown", str(values.get("title") or ""), span=(begin, len(text)))
+    tags = tuple(
+        dict.fromkeys(_tags([values.get(key) for key in ("tags", "keywords", "categories")]))
+    )
+    return [replace(part, tags=tags) for part in parts]
 
-    return list(_markdown_sections(text.split("\n"), title))
+
+@lru_cache(maxsize=1024)
+def _is_in_book(folder: Path, root: Path) -> bool:
+    """Return whether a folder is below the configuration of Jupyter Book, MyST or Sphinx."""
+    if any((folder / name).is_file() for name in _OF_BOOKS):
+        return True
+    return folder != root and root in folder.parents and _is_in_book(folder.parent, root)
 
 
-def _markdown_sections(lines: list[str], title: str) -> Iterator[FilePart]:
-    anchor, heading, section = "", title, list[str]()
-    level = 0
-    fence = ""
-
-    for line in lines:
-        mark = _FENCE.match(line)
-        if mark and not fence:
-            fence = mark[1]
-        elif mark and line.strip().startswith(fence) and not line.strip().strip(fence[0]):
-            fence = ""
-
-        if fence or mark:
-            section.append(line)
-            continue
-
-        atx = _ATX.match(line)
-        underlined = ""
-        if section and _UNDERLINE.match(line):
-            underlined = section[-1].strip()
-        if underlined and not section[-1].lstrip().startswith(("#", ">", "-", "*", "|")):
-            section.pop()
-        elif atx is None:
-            section.append(line)
-            continue
-
-        yield FilePart(anchor, heading, "\n".join(section).strip(), "markdown", level=level)
-        if atx:
-            heading = atx["heading"].strip()
-            level = len(atx["signs"])
-        else:
-            heading = underlined
-            level = 1 + ("-" in line)
-        section = []
-        named = _ANCHOR.search(heading)
-        heading = _ANCHOR.sub("", heading).rstrip(" \t#")
-        anchor = anchor_of(heading)
-        if named:
-            anchor = named[1]
-
-    yield FilePart(anchor, heading, "\n".join(section).strip(), "markdown", level=level)
+def _tags(value: Any) -> Iterator[str]:
+    """Yield tags of front matter; "algebra/groups" is within "algebra"."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from _tags(each)
+    elif value is not None:
+        for tag in str(value).split(","):
+            names = tag.strip().lstrip("#").split("/")
+            for number in range(1, len(names) + 1):
+                if names[0]:
+                    yield "/".join(names[:number])
 
 
 def _notebook_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
@@ -423,70 +371,23 @@ def _notebook_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
             fence = "`" * (3 + len(max(re.findall(r"`+", source), key=len, default="")))
             blocks.append(f"{fence}\n{source}\n{fence}")
 
-    return _markdown_parts("\n\n".join(blocks), path, inputs)
-
-
-_RST_ROLE: Final = re.compile(r":math:`([^`]{1,2000})`")
-_RST_DISPLAY: Final = re.compile(
-    r"^\.\. math::[ \t]*(?P<first>[^\n]*)(?P<more>(?:\n(?:[ \t]+[^\n]*|[ \t]*))*)", re.MULTILINE
-)
-_RST_OPTION: Final = re.compile(r"^[ \t]+:[a-z-]+:[^\n]*$", re.MULTILINE)
-_RST_HEADING: Final = re.compile(
-    r"^(?P<over>\ue000)?(?P<title>\S[^\n]*)\n(?P<sign>[=\-~^\"'*+#:.])(?P=sign){2,}[ \t]*$",
-    re.MULTILINE,
-)
-_RST_OVERLINE: Final = re.compile(
-    r"^([=\-~^\"'*+#:.])\1{2,}[ \t]*\n[ \t]*(?=[^\n]+\n\1{3,}[ \t]*$)", re.MULTILINE
-)
-_OVERLINED: Final = "\ue000"  # It stands for the line above a heading.
+    return _markdown_parts("\n\n".join(blocks), path, inputs, loose=True)
 
 
 def _rst_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
-    """Read reStructuredText as Markdown: its formulas between dollars, its headings."""
+    """Split reStructuredText at its headings and labelled statements."""
+    from arqmath_bm25.analysis.rst_html import rst_html  # docutils loads slowly
 
-    def display(found: re.Match[str]) -> str:
-        more = _RST_OPTION.sub("", found["more"])
-        return f"$${found['first']}{more.rstrip()}$$\n\n"
-
-    signs: list[str] = []  # of headings; the first one that is used is that of the highest level
-
-    def heading(found: re.Match[str]) -> str:
-        sign = (found["over"] or "") + found["sign"]  # With a line above it is another one.
-        if sign not in signs:
-            signs.append(sign)
-        level = min(signs.index(sign) + 1, 6)
-        return f"{'#' * level} {found['title'].strip()}"
-
-    text = _RST_OVERLINE.sub(_OVERLINED, text.replace(_OVERLINED, " "))
-    text = _RST_DISPLAY.sub(display, text)
-    text = _RST_ROLE.sub(r"$\1$", text)
-    text = _RST_HEADING.sub(heading, text)
-    return _markdown_parts(text, path, inputs)
+    return _parts(rst_html(text), text, "post", "")
 
 
 # HTML and plain text
-
-_HTML_HEADING: Final = re.compile(
-    r"<h([1-6])>(?P<text>(?>(?:[^<]+|<(?!/?h[1-6]>))*))</h\1>", re.DOTALL
-)
-_HTML_TAG: Final = re.compile(r"<[^<>]*>")
 
 
 def _html_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
     """Split the content of a page at its headings."""
     page = as_post(text)
-    parts = []
-
-    for heading, section in _cut(page.body, _HTML_HEADING):
-        if heading is None:
-            parts.append(FilePart("", page.title, section, "post"))
-            continue
-
-        title = " ".join(unescape(_HTML_TAG.sub("", heading["text"])).split())
-        level = int(heading[1]) - 1  # The first heading replaces the title of the page.
-        parts.append(FilePart(anchor_of(title), title, section, "post", level=level))
-
-    return parts
+    return _parts(page.body, "", "post", page.title)
 
 
 def _plain_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:

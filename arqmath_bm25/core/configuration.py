@@ -94,13 +94,21 @@ def load(model: type[S], path: Path, default: Path | None = None) -> S:
         raise InputError(f"{path}: {faults(error, model)}") from None
 
 
+def from_yaml(text: str) -> Any:
+    """Return what a text in YAML says. Raises ValueError for any other text."""
+    try:
+        return yaml.load(text, _Loader)  # noqa: S506  # a safe one
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ValueError(" ".join(str(error).split())) from error
+
+
 def _read(path: Path) -> Any:
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506  # a safe one
+        return from_yaml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: cannot read the configuration: {error.strerror}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    except ValueError as error:
+        raise InputError(f"{path}: not YAML: {error}") from error
 
 
 def with_current_keys(settings: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:

@@ -16,6 +16,7 @@ from arqmath_bm25.analysis.excerpts import excerpt, length_of
 from arqmath_bm25.analysis.html import Content, Delimiters, Formula, expand_macros
 from arqmath_bm25.analysis.latex import tokenize
 from arqmath_bm25.analysis.macros import Macros, preamble_macros
+from arqmath_bm25.analysis.markup import shown
 from arqmath_bm25.analysis.safe_html import FormulaWriter, plain, safe_body, safe_title
 from arqmath_bm25.analysis.text import WordAnalyzer
 from arqmath_bm25.collection.collection import Collection
@@ -23,7 +24,6 @@ from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.own_documents import corpus_in, read_documents
 from arqmath_bm25.collection.posts import QUESTION, Post
 from arqmath_bm25.pages.latex_to_mathml import render
-from arqmath_bm25.pages.source_html import document_html
 from arqmath_bm25.runs.task_rules import DocumentRules
 from arqmath_bm25.tasks import configured
 
@@ -94,7 +94,7 @@ class PostWriter:
         Pictures become links to them, so that no page accesses the network.
         """
         write_formula = self._formula_writer(formula_id)
-        body = safe_body(html, write_formula, self.prose, self._delimiters)
+        body = safe_body(shown(html), write_formula, self.prose, self._delimiters)
         return _trusted(_PICTURE.sub(_link_to_picture, body))
 
     def title(self, title: str, formula_id: str = "") -> Markup:
@@ -283,7 +283,7 @@ def post_reader(
         doc_id = source.doc_id
         if doc_id in ids:
             document = source.marked(task.delimiters)
-            body = document_html(document, task.delimiters)
+            body = document.body(task.delimiters)
             title = document.title or doc_id
             posts[doc_id] = Post(doc_id, QUESTION, body, title=title)
 

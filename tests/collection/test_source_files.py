@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from growth import check_growth
 
+from arqmath_bm25.analysis.html import read_body
 from arqmath_bm25.collection.own_documents import UserDocument
 from arqmath_bm25.collection.source_files import anchor_of, included_files, read_source
 from arqmath_bm25.core.errors import InputError
@@ -186,9 +187,14 @@ def test_restructured_text_has_formulas_and_headings(tmp_path: Path) -> None:
         "=====\nTitle\n=====\n\nThe :math:`x^2` and\n\n.. math::\n   :label: one\n\n   a+b=c\n\n"
         "Part\n====\n\nend\n"
     )
-    parts = parts_of(tmp_path, "a.rst", text)
-    assert parts["title"] == "Title | The $x^2$ and $$ a+b=c$$"
-    assert parts["part"] == "Title › Part | end"
+    (tmp_path / "a.rst").write_text(text)
+    parts = {part.anchor: part for part in read_source(tmp_path / "a.rst", tmp_path).parts}
+    content = read_body(parts["title"].text)
+    assert content.prose == "The and"
+    assert [formula.latex for formula in content.formulas] == ["x^2", "a+b=c"]
+    assert parts["title"].labels == ("one",)
+    assert parts["part"].title == "Title › Part"
+    assert read_body(parts["part"].text).prose == "end"
 
 
 def test_a_page_is_split_at_its_headings_without_its_navigation(tmp_path: Path) -> None:
@@ -201,7 +207,7 @@ def test_a_page_is_split_at_its_headings_without_its_navigation(tmp_path: Path) 
     assert parts == {
         "": "Topology | <p>first</p>",
         "compact-closed": "Compact & closed | <p>Every cover</p>",
-        "hausdorff-t-2": r"Compact & closed › Hausdorff \(T_2\) | <p>separated</p>",
+        "hausdorff-t-2": "Compact & closed › Hausdorff $T_2$ | <p>separated</p>",
     }
 
 

@@ -54,7 +54,6 @@ from arqmath_bm25.core.reading import read_text
 from arqmath_bm25.core.writing import Source
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.pages.post_html import PostWriter
-from arqmath_bm25.pages.source_html import document_html
 from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import TASKS, configured
 
@@ -154,7 +153,7 @@ def _text(path: Path) -> set[str]:
             for content in document.marked(delimiters).contents(delimiters):
                 _ANALYZER(content)
             writer = PostWriter([], delimiters)
-            writer.body(document_html(document, delimiters))
+            writer.body(document.body(delimiters))
     return set()
 
 

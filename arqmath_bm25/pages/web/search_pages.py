@@ -29,7 +29,6 @@ from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.engines.lucene.jvm import detaching
 from arqmath_bm25.pages.page_files import templates
 from arqmath_bm25.pages.post_html import PostWriter
-from arqmath_bm25.pages.source_html import document_html
 from arqmath_bm25.pages.threads import ThreadReader, ThreadWriter
 from arqmath_bm25.pages.web.search_query import (
     MAX_HITS,
@@ -253,7 +252,7 @@ class SearchPages:
         title = heading(doc_id, found)
         content = content_of(found)
         if found.document:
-            body = document_html(found.document, found.delimiters)
+            body = found.document.body(found.delimiters)
         else:
             body = as_body(content)
 

@@ -14,7 +14,6 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.pages.post_html import PostWriter
-from arqmath_bm25.pages.source_html import document_html
 from arqmath_bm25.pages.web.search_query import SearchQuery
 from arqmath_bm25.tasks.task import Found
 
@@ -135,7 +134,7 @@ def as_json(result: Result) -> dict[str, Any]:
 def content_of(found: Found) -> Content:
     """Return the text of a hit with its macros expanded."""
     if found.document:
-        html = document_html(found.document, found.delimiters)
+        html = found.document.body(found.delimiters)
         return without_macros(read_body(html, found.delimiters))
 
     if found.body:

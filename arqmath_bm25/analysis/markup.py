@@ -1,0 +1,199 @@
+r"""The HTML of a post, the one form in which index, page and snippet read LaTeX and Markdown.
+
+Formulas are in spans as on the site, statements in `<div class="statement">`, references are links
+to labels (`#thm:x`), and labels are ids. Headings and statements know where they are in the source.
+What a page writes by itself, such as "Theorem" or the number of a footnote, is the title of an
+empty span: `shown` makes it text, and the index has no word of it.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html import escape, unescape
+from typing import Any, Final
+
+from arqmath_bm25.analysis.macros import Macros
+from arqmath_bm25.core.tables import read_table
+
+TABLE: Final[dict[str, Any]] = read_table(__file__)
+STATEMENTS: Final[dict[str, str]] = TABLE["statements"]
+# Named on a page as statements are, and no documents of their own.
+NAMED: Final[dict[str, str]] = STATEMENTS | TABLE["named"]
+PRIVATE: Final = re.compile("[\ue000-\uf8ff]")
+_SIGNS: Final = re.compile(r"[$\\]++")  # signs that could begin a formula
+_BLANKS: Final = re.compile(r"\s+")
+_SHOWN: Final = re.compile(r'<span title="([^"<>]*)"></span>')
+_FORMULA: Final = re.compile(r'(<span class="math-container">\$\$?)([^<>]*?)(\$\$?</span>)')
+_TAG: Final = re.compile(r"<[^<>]*>")
+_EDGE: Final = re.compile(
+    r'<h(?P<level>[1-6])(?P<of_heading>(?: [a-z-]+="[^"<>]*")*)>'
+    r"(?P<heading>(?>(?:(?!</?h[1-6]\b).)*))</h(?P=level)>"
+    r"|<div(?P<of_div>[^<>]*)>|(?P<end></div>)",
+    re.DOTALL,
+)
+_TITLE: Final = re.compile(r"<strong>((?>(?:(?!</?(?:strong|div|p)\b).)*))</strong>", re.DOTALL)
+_LOWEST: Final = 7  # level of statements
+_ATTRIBUTE: Final = re.compile(r'([a-z-]+)="([^"<>]*)"')
+
+
+def formula(latex: str, display: bool = False) -> str:
+    """Return a formula as the site marks it."""
+    mark = "$"
+    if display:
+        mark = "$$"
+    inner = escape(_BLANKS.sub(" ", latex).strip(), quote=False)
+    return f'<span class="math-container">{mark}{inner}{mark}</span>'
+
+
+def plain(text: str) -> str:
+    """Return text as HTML in which no sign begins a formula."""
+    return _SIGNS.sub(r"<code>\g<0></code>", escape(text, quote=False))
+
+
+def words(html: str) -> str:
+    """Return HTML without its tags."""
+    return _TAG.sub(" ", html)
+
+
+def expanded(html: str, macros: Macros) -> str:
+    """Return HTML with the macros of its formulas expanded, without the formulas that define them.
+
+    The macros that it defines are added to those that are known.
+    """
+    macros.begin()
+
+    def without_macros(span: re.Match[str]) -> str:
+        latex = unescape(span[2])
+        written = macros.expand_macros(latex)
+        if written == latex:
+            return span[0]
+        if not written:
+            return ""
+        return span[1] + escape(written, quote=False) + span[3]
+
+    return _FORMULA.sub(without_macros, html)
+
+
+def code_block(code: str) -> str:
+    """Return lines of code."""
+    return f"<pre><code>{escape(code)}</code></pre>\n"
+
+
+def generated(text: str) -> str:
+    """Return what a page shows and the index does not read."""
+    return f'<span title="{escape(text)}"></span>'
+
+
+def shown(html: str) -> str:
+    """Return HTML with what a page shows by itself as its text."""
+    return _SHOWN.sub(r"\1", html)
+
+
+def reference(label: str) -> str:
+    """Return a reference, which has no words."""
+    return f'<a href="#{escape(label.strip())}"></a>'
+
+
+def heading_start(level: int, label: str, begin: int, end: int) -> str:
+    """Return the begin of a heading; on a page it is below the heading of that."""
+    return f'<h{min(level + 1, 6)} id="{escape(label)}" data-span="{begin}:{end}">'
+
+
+def statement(name: str, label: str, begin: int, end: int, titled: bool) -> str:
+    """Return the begin of a statement, up to its title."""
+    printed = NAMED[name]
+    kind = "named"
+    if name in STATEMENTS:
+        kind = "statement"
+    follows = "."
+    if titled:
+        follows = " ("
+    return (
+        f'<div class="{kind}" id="{escape(label)}" data-name="{escape(printed)}" '
+        f'data-span="{begin}:{end}"><strong>{generated(printed + follows)}'
+    )
+
+
+def end_of_title(titled: bool) -> str:
+    """Return what follows the title of a statement."""
+    if titled:
+        return f"{generated(').')}</strong> "
+    return "</strong> "
+
+
+@dataclass
+class Section:
+    """A section of a source, or a statement in it with the proof that follows."""
+
+    begin: int  # where it is in the source
+    end: int = 0
+    name: str = ""  # of a statement: Theorem, …
+    title: str | None = None  # HTML; None: before the first heading
+    label: str = ""
+    level: int = 0  # of its heading
+    html: str = ""
+    without_proof: int = 0  # where a statement that has a proof ends in the source
+    statements: list["Section"] = field(default_factory=list)
+
+    def source(self, text: str) -> str:
+        """Return the source without that of the statements, which are apart."""
+        parts = []
+        done = self.begin
+        for part in self.statements:
+            parts.append(text[done : part.begin])
+            done = part.end
+        return "\n\n".join([*parts, text[done : self.end]]).strip()
+
+
+def sections(html: str, begin: int, length: int) -> Iterator[Section]:
+    """Yield the sections of a source between two places; labelled statements are apart."""
+    section = Section(begin)
+    statement: Section | None = None
+    depth = depth_of_statement = done = 0
+
+    for edge in _EDGE.finditer(html):
+        if edge["end"]:
+            if statement is not None and depth == depth_of_statement:
+                statement.html += html[done : edge.end()]
+                done = edge.end()
+                statement = None
+            depth = max(0, depth - 1)
+        elif edge["heading"] is not None:
+            values = dict(_ATTRIBUTE.findall(edge["of_heading"]))
+            if statement is None and values.get("class") != "inner":
+                section.html += html[done : edge.start()]
+                section.end, begin = map(int, values.get("data-span", "0:0").split(":"))
+                yield section
+                done = edge.end()
+                level = int(edge["level"]) - 1
+                section = Section(
+                    begin, title=edge["heading"], label=values.get("id", ""), level=level
+                )
+        else:
+            depth += 1
+            values = dict(_ATTRIBUTE.findall(edge["of_div"]))
+            if statement is not None or "data-span" not in values:
+                continue
+            start, end = map(int, values["data-span"].split(":"))
+            if values["class"] == "statement" and values["id"]:
+                section.html += html[done : edge.start()]
+                done = edge.end()
+                title = _TITLE.match(html, done)
+                statement = Section(start, end, values["data-name"], "", values["id"], _LOWEST)
+                if title is not None:
+                    statement.title = title[1]
+                    done = title.end()
+                section.statements.append(statement)
+            elif (
+                values["data-name"] == "Proof"
+                and section.statements
+                and not html[done : edge.start()].strip()
+            ):
+                statement = section.statements[-1]
+                statement.without_proof = statement.end
+                statement.end = end
+            depth_of_statement = depth
+
+    section.html += html[done:]
+    section.end = length
+    yield section

@@ -1,0 +1,201 @@
+"""reStructuredText as the HTML of a post (markup), by docutils.
+
+Directives and roles of Sphinx are read by the names that Markdown has for them: statements, boxes,
+formulas, references. Nothing is taken in from other files, and no message of docutils is a word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+from typing import Any, Final
+
+from docutils import nodes
+from docutils.core import publish_doctree
+from docutils.parsers.rst import Directive, Parser, directives, roles
+from docutils.parsers.rst.states import Inliner
+from docutils.utils import SystemMessage
+
+from arqmath_bm25.analysis import markup
+from arqmath_bm25.analysis.markdown_html import NAMES
+from arqmath_bm25.core.tables import read_table
+
+_TABLE: Final[dict[str, Any]] = read_table(__file__)
+_TAGS: Final[dict[str, str]] = _TABLE["tags"]
+_DROPPED: Final = frozenset(_TABLE["dropped"].split())
+_CODE: Final = frozenset(_TABLE["code"].split())
+_DIRECTIVE: Final = re.compile(r"^[ \t]*\.\.[ \t]+([\w:+.-]+)::", re.MULTILINE)
+_ROLE: Final = re.compile(r":([A-Za-z][\w:+.-]{0,40}):`")
+_NAMED_TARGET: Final = re.compile(r"\A(.*?)\s*<([^<>]*)>\Z", re.DOTALL)
+_SETTINGS: Final = {
+    "_disable_config": True,
+    "docinfo_xform": True,
+    "doctitle_xform": False,
+    "file_insertion_enabled": False,
+    "halt_level": 5,
+    "line_length_limit": 10_000_000,
+    "raw_enabled": False,
+    "report_level": 5,
+    "syntax_highlight": "none",
+}
+
+
+def rst_html(text: str) -> str:
+    """Return reStructuredText as HTML. Any string is read."""
+    text = markup.PRIVATE.sub(" ", text)
+    for name in set(_DIRECTIVE.findall(text)):
+        known = name.lower() in directives._directive_registry
+        if not known or name in ("math", "code", "code-block", "sourcecode"):
+            directives.register_directive(name.lower(), _Block)
+    for name in set(_ROLE.findall(text)):
+        if name.lower() not in roles._role_registry or name == "index":
+            roles.register_local_role(name.lower(), _role)
+    try:
+        tree = publish_doctree(
+            text, parser=Parser(inliner=_inliner()), settings_overrides=_SETTINGS
+        )
+        return "".join(_written(tree, 0))
+    except (SystemMessage, RecursionError):
+        return f"<p>{markup.plain(text)}</p>"
+
+
+def _inliner() -> Inliner:
+    """Return a reader of lines without bare addresses, whose patterns take quadratic time."""
+    inliner = Inliner()
+    customize = inliner.init_customizations
+
+    def without_addresses(settings: Any) -> None:
+        customize(settings)
+        inliner.implicit_dispatch = []
+
+    inliner.init_customizations = without_addresses
+    return inliner
+
+
+class _AnyOption(dict[str, Any]):
+    """The options of a directive that may have any."""
+
+    def __getitem__(self, name: str) -> Any:
+        return directives.unchanged
+
+
+class _Block(Directive):  # type: ignore[misc]
+    """A directive of Sphinx: a statement, a box, code or a formula."""
+
+    has_content = True
+    optional_arguments = 1
+    final_argument_whitespace = True
+    option_spec = _AnyOption(label=directives.unchanged)
+
+    def run(self) -> list[nodes.Node]:
+        """Return what the directive stands for."""
+        name = self.name.rpartition(":")[2].rstrip("*")
+        title = "".join(self.arguments)
+        label = self.options.get("label") or self.options.get("name") or ""
+        content = "\n".join(self.content)
+        if name == "math":
+            formula = nodes.math_block("", f"{title}\n{content}")
+            formula["names"] = [label] * bool(label)
+            return [formula]
+        if name in _CODE:
+            return [nodes.literal_block("", content)]
+        if name in NAMES["dropped"]:
+            return []
+        block = nodes.container("")
+        block["directive"] = name
+        block["names"] = [label] * bool(label)
+        if (title and name in markup.NAMED) or name in NAMES["boxes"]:
+            inline, _ = self.state.inline_text(title, self.lineno)
+            block += nodes.title("", "", *inline)
+        self.state.nested_parse(self.content, self.content_offset, block)
+        return [block]
+
+
+def _role(
+    name: str, rawtext: str, text: str, lineno: int, inliner: Any,
+    options: Any = None, content: Any = None,
+) -> tuple[list[nodes.Node], list[nodes.system_message]]:  # fmt: skip
+    """Return what a role of Sphinx stands for."""
+    name = name.rpartition(":")[2]
+    if name in NAMES["silent_roles"]:
+        return [], []
+    named = _NAMED_TARGET.match(text)
+    if name in NAMES["references"]:
+        target = nodes.reference("", "")
+        target["label"] = text
+        if named is not None:
+            target = nodes.reference("", named[1])
+            target["label"] = named[2]
+        return [target], []
+    if named is not None:
+        text = named[1]
+    return [nodes.inline("", text.lstrip("~!"))], []
+
+
+def _written(node: Any, level: int) -> Iterator[str]:
+    """Yield the HTML of a node that is below headings of that level."""
+    name = node.tagname
+    if name == "#text":
+        yield markup.plain(node.astext())
+    elif name in ("math", "math_block"):
+        yield from _labels(node)
+        formula = markup.formula(node.astext(), name == "math_block")
+        yield f"<p>{formula}</p>\n" if name == "math_block" else formula
+    elif name in ("literal", "literal_block", "doctest_block"):
+        code = escape(node.astext())
+        yield f"<code>{code}</code>" if name == "literal" else f"<pre><code>{code}</code></pre>\n"
+    elif name == "title" and node.parent.tagname == "section":
+        names = node.parent["names"]
+        label = "".join(names[1:][-1:])
+        yield markup.heading_start(level, label, 0, 0)
+        yield from _children(node, level)
+        yield f"</h{min(level + 1, 6)}>\n"
+    elif name == "section":
+        yield from _children(node, level + 1)
+    elif name == "container" and node.get("directive") in markup.NAMED:
+        yield from _statement(node, level)
+    elif name in markup.NAMED or name in NAMES["boxes"] or node.get("directive") in NAMES["boxes"]:
+        yield "<blockquote>"
+        if not isinstance(node.next_node(), nodes.title):
+            named = node.get("directive") or name
+            yield f"<p><strong>{markup.generated(named.capitalize())}</strong></p>\n"
+        yield from _children(node, level)
+        yield "</blockquote>\n"
+    elif name in ("footnote_reference", "label"):
+        yield f"<sup>{markup.generated(node.astext())}</sup>"
+    elif name == "reference":
+        address = node.get("refuri") or f"#{node.get('label') or node.get('refname', '')}"
+        yield f'<a href="{escape(address)}">'
+        yield from _children(node, level)
+        yield "</a>"
+    elif name not in _DROPPED:
+        tag = _TAGS.get(name, "")
+        yield from _labels(node)
+        yield f"<{tag}>" if tag else ""
+        yield from _children(node, level)
+        yield f"</{tag}>" if tag else " "
+
+
+def _children(node: Any, level: int) -> Iterator[str]:
+    for child in node.children:
+        yield from _written(child, level)
+
+
+def _labels(node: Any) -> Iterator[str]:
+    for label in node.get("names", ()):
+        if node.tagname in ("target", "math_block"):
+            yield f'<span id="{escape(label)}"></span>'
+
+
+def _statement(node: Any, level: int) -> Iterator[str]:
+    title = node.next_node(nodes.title, descend=True)
+    titled = title is not None and title.parent is node and bool(title.astext())
+    yield markup.statement(node["directive"], "".join(node["names"]), 0, 0, titled)
+    if titled:
+        yield from _children(title, level)
+    yield markup.end_of_title(titled)
+    for child in node.children:
+        if child is not title:
+            yield from _written(child, level)
+    yield "</div>\n"
