@@ -199,6 +199,17 @@ def test_what_is_not_proved_is_told_as_a_claim(
             assert parts[0] in verify_run(path, collection, quick=True).claims, (keys, value)
 
 
+def test_a_depth_that_no_topic_reaches_is_a_claim(made: Path, tmp_path: Path) -> None:
+    where = ("--indexes", made / "indexes", "--runs", tmp_path, "--topics", "2020")
+    arqmath("run", "task1", *where, "--variant", "text")
+    (path,) = tmp_path.rglob("*-text-A.tsv")
+    _, manifest = read(path)
+    for depth in (1000, 10**30):
+        described = changed(manifest, "depth", to=depth)
+        path.with_name(f"{path.name}.manifest.json").write_text(json.dumps(described))
+        assert "depth" in verify_run(path, Collection(None, made / "indexes")).claims
+
+
 def test_the_command_names_the_claims(made: Path) -> None:
     options = ("--indexes", made / "indexes")
     said = printed("verify", made / "both-P.tsv", *options)
