@@ -75,7 +75,6 @@ transport.port: $((port + 99 + i))
 discovery.seed_hosts: [$addresses]
 cluster.initial_cluster_manager_nodes: [$names]
 cluster.routing.allocation.disk.threshold_enabled: false
-indices.query.bool.max_clause_count: 1048576
 YML
     [ "${SECURED:-}" != 1 ] || secured "$place"
   done

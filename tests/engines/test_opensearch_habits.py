@@ -173,25 +173,34 @@ def test_an_old_template_that_would_change_rankings_is_named_and_the_advice_help
 def test_the_default_limit_of_clauses_is_met_by_the_search_that_exceeds_it(
     client: Any, hosts: list[str], documents: Path, expected: list[list[Hit]]
 ) -> None:
+    """The nodes of these tests have it as well."""
     limit = "indices.query.bool.max_clause_count"
-    client.cluster.put_settings(body={"transient": {limit: 1024}})
     index = described("clauses")
-    try:
-        check_rights(hosts)
-        load(hosts, index, documents)
-        assert rankings(client, index) == expected
-        many = {"contents": {f"w{n}": 1.0 for n in range(1025)}}
-        searcher = OpenSearchSearcher(client, index)
-        with pytest.raises(InputError, match="raise the limit of the cluster: curl ") as refused:
-            searcher.search(many, 5)
-    finally:
-        client.cluster.put_settings(body={"transient": {limit: None}})
+    check_rights(hosts)
+    load(hosts, index, documents)
+    assert rankings(client, index) == expected
+    many = {"contents": {f"w{n}": 1.0 for n in range(1025)}}
+    searcher = OpenSearchSearcher(client, index)
+    with pytest.raises(InputError, match="raise the limit of the cluster: curl ") as refused:
+        searcher.search(many, 5)
 
     advised = str(refused.value).partition(" -d '")[2].removesuffix("'")
     client.cluster.put_settings(body=json.loads(advised))
     assert len(searcher.search(many, 5)) == 5
     client.cluster.put_settings(body={"persistent": {limit: None}})
     remove_index(client, index.name)
+
+
+def test_what_a_killed_trial_of_rights_left_is_removed(
+    client: Any, hosts: list[str], documents: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = described("rights")
+    load(hosts, left, documents)
+    check_rights(hosts)
+    assert client.indices.exists(index=left.name)  # it may be the trial of somebody else
+    monkeypatch.setattr("arqmath_bm25.engines.opensearch.cluster_index._LONGEST_TRIAL", -60)
+    check_rights(hosts)
+    assert not client.indices.exists(index="arqmath-rights-*", allow_no_indices=False)
 
 
 def test_a_blocked_index_hides_no_other_from_the_list(

@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 import re
+import time
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from functools import partial
@@ -39,6 +40,7 @@ _LARGEST: Final = 2**31 - 1  # hits
 _REQUEST: Final = 1_000_000  # bytes of documents in one: proxies often allow a megabyte
 _SMALLEST: Final = 1 << 14
 _MERGING: Final = 600  # seconds to wait until the segments of an index are merged
+_LONGEST_TRIAL: Final = 3600  # seconds; a trial of rights takes one
 _NAME: Final = re.compile(r"arqmath-.+-[0-9a-f]{12}")
 
 
@@ -143,11 +145,13 @@ def _unchecked_description(client: Any, index: ClusterIndex) -> dict[str, Any] |
 def _changed(client: Any, index: ClusterIndex, description: dict[str, Any]) -> str | None:
     """Name the part of an index that was changed after its load; None if nothing was.
 
-    Additional fields do no harm: no document has them, and no search reads them.
+    Additional fields and similarities do no harm: no document has them, and no search reads them.
     """
     settings = description["settings"]["index"]
-    if settings.get("similarity") != _similarities(index):
-        return "similarity"
+    similarities = settings.get("similarity", {})
+    for name, similarity in _similarities(index).items():
+        if similarities.get(name) != similarity:
+            return "similarity"
     # An analysis of the index could define another analyzer called whitespace.
     if "analysis" in settings:
         return "analysis"
@@ -208,6 +212,7 @@ def check_rights(hosts: Sequence[str], replicas: int = 0) -> None:
     with closing(connect(hosts)) as client, TemporaryDirectory() as directory:
         # The right to remove comes first: without it, the documents of this trial would stay.
         patiently(client.indices.delete, index=index.name, ignore=404)
+        _remove_former_trials(client)
         document = '{"id": "1", "contents": "1"}\n'
         part = Path(directory, "part.jsonl")
         part.write_text(document, encoding="ascii")
@@ -221,6 +226,18 @@ def check_rights(hosts: Sequence[str], replicas: int = 0) -> None:
                 remove_index(client, index.name)
             raise
         remove_index(client, index.name)
+
+
+def _remove_former_trials(client: Any) -> None:
+    """Remove what trials of rights left that were killed."""
+    answer = patiently(client.indices.get, index="arqmath-rights-*", ignore=404)
+    latest = 1000 * (time.time() - _LONGEST_TRIAL)
+    for name in answer:
+        if not _is_ours(name, answer):
+            continue
+        created = int(answer[name]["settings"]["index"]["creation_date"])
+        if created < latest:
+            remove_index(client, name)
 
 
 def load_documents(
