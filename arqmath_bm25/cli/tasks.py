@@ -27,7 +27,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS, year_of
 from arqmath_bm25.core.progress import counted, progress, some, tell
 from arqmath_bm25.core.records import Hit, Part
-from arqmath_bm25.core.stores import is_store, outdated
+from arqmath_bm25.core.stores import is_store, outdated, remove_unless_open, size_of
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import stored_manifest
@@ -135,15 +135,15 @@ def _tell_of_outdated(content: IndexContent, prune: bool) -> None:
         rows_of_others.discard(content.sources[0].sha256)
 
     for other in outdated(content.store("auto")):
-        if is_of_rows(other.path, rows_of_others):
+        if is_of_rows(other, rows_of_others):
             continue
-        size = f"{other.size / 1e6:,.1f} MB"
-        if prune and other.remove():
-            out.print(f"{other.path}: removed, {size}")
+        size = f"{size_of(other) / 1e6:,.1f} MB"
+        if prune and remove_unless_open(other):
+            out.print(f"{other}: removed, {size}")
         elif prune:
-            out.print(f"{other.path}: in use, so not removed, {size}")
+            out.print(f"{other}: in use, so not removed, {size}")
         else:
-            out.print(f"{other.path}: of other settings or files, {size}; --prune removes it")
+            out.print(f"{other}: of other settings or files, {size}; --prune removes it")
 
 
 @contextmanager

@@ -11,20 +11,17 @@ import re
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from arqmath_bm25.core.building import delete, remove, under_construction, unfinished
+from arqmath_bm25.core.building import remove, under_construction, unfinished
 from arqmath_bm25.core.errors import NoIndexError
 from arqmath_bm25.core.manifest import MANIFEST, Manifest, digest_of, minor
-from arqmath_bm25.core.reading import parse_json
 from arqmath_bm25.core.system import lock
 from arqmath_bm25.core.writing import Source
 from arqmath_bm25.version import __version__
 
 _STORE: Final = re.compile(r"(?P<engine>[a-z]{1,20})-(?P<digest>[0-9a-f]{16})")
-_OLD_PART: Final = re.compile(r"[a-z][a-z._]*")  # of an index before 0.5
 
 
 def store_name(engine: str, content_digest: str) -> str:
@@ -88,7 +85,7 @@ def _why_absent(store: Path, recipe: Mapping[str, Any], sources: Sequence[Source
             f"their paths in place of {folder.name}, {there}"
         )
     if is_before_stores(folder):
-        return f"{folder}: this index was built by a version before 0.5, whose form is another one"
+        return f"{folder}: this index was built by a version before 0.5; remove its files"
 
     # The name of a store tells its files, that of the collection's folder does not.
     for same in sorted(folder.parent.parent.glob(f"*/{folder.name}/{store.name}")):
@@ -156,50 +153,14 @@ def is_before_stores(folder: Path) -> bool:
     return (folder / MANIFEST).is_file()
 
 
-@dataclass(frozen=True)
-class Outdated:
-    """An index of other settings or files than `index` was asked for."""
-
-    path: Path
-    parts: Sequence[Path]  # files and directories
-
-    @property
-    def size(self) -> int:
-        """The bytes of its files."""
-        files = [file for part in self.parts for file in (part, *part.rglob("*"))]
-        return sum(file.lstat().st_size for file in files if not file.is_dir())
-
-    def remove(self) -> bool:
-        """Remove it unless a process has it open, and return whether it is gone.
-
-        Raises InputError if a process is building it.
-        """
-        if _STORE.fullmatch(self.path.name):
-            return remove_unless_open(self.path)
-        for part in self.parts:
-            delete(part)
-        return True
-
-
-def outdated(asked: Path) -> list[Outdated]:
-    """Return the indexes of a task whose content is not that of the store `asked`.
-
-    They include interrupted builds and an index of version 0.4.
-    """
-    folder = asked.parent
+def outdated(asked: Path) -> list[Path]:
+    """Return the stores of a task whose content is not that of `asked`, and interrupted builds."""
+    found = [*stores(asked.parent), *unfinished(asked.parent)]
     digest = asked.name.partition("-")[2]
-    found = [Outdated(store, [store]) for store in stores(folder)]
-    found += [Outdated(store, [under_construction(store)]) for store in unfinished(folder)]
-    others = [index for index in found if not index.path.name.endswith(digest)]
-    if is_before_stores(folder):
-        others.append(Outdated(folder / MANIFEST, _old_parts(folder)))
-    return others
+    return [store for store in dict.fromkeys(found) if not store.name.endswith(digest)]
 
 
-def _old_parts(folder: Path) -> list[Path]:
-    """Return the manifest of an index before 0.5, and the files and directories listed in it."""
-    names = {MANIFEST}
-    with suppress(OSError, ValueError, TypeError, AttributeError):
-        files = parse_json((folder / MANIFEST).read_bytes())["files"]
-        names |= {Path(name).parts[0] for name in files}
-    return [folder / name for name in sorted(names) if _OLD_PART.fullmatch(name)]
+def size_of(store: Path) -> int:
+    """Return the bytes of the files of a store, or of its interrupted build."""
+    files = [*store.rglob("*"), *under_construction(store).rglob("*")]
+    return sum(file.lstat().st_size for file in files if not file.is_dir())

@@ -40,18 +40,7 @@ def test_engines_share_a_content_and_another_content_is_outdated(tmp_path: Path)
     add(tmp_path, f"lucene-{FIRST}")
     other = add(tmp_path, f"flat-{SECOND}")
     (tmp_path / f".lucene-{SECOND}.building").mkdir()
-    found = [index.path for index in outdated(asked)]
-    assert found == [other, tmp_path / f"lucene-{SECOND}"]
-
-
-def test_an_index_of_version_0_4_is_outdated(tmp_path: Path) -> None:
-    asked = add(tmp_path, f"flat-{FIRST}")
-    (tmp_path / MANIFEST).write_text('{"files": {"posts.npy": [3, ""], "/etc": [0, ""]}}')
-    (tmp_path / "posts.npy").write_text("old")
-    (index,) = outdated(asked)
-    assert index.path == tmp_path / MANIFEST
-    index.remove()
-    assert list(tmp_path.iterdir()) == [asked]
+    assert outdated(asked) == [other, tmp_path / f"lucene-{SECOND}"]
 
 
 RECIPE = {"analysis version": 7, "chosen": {"until": 2018}, "settings": {"stemmer": "english"}}
