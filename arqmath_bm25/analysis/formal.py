@@ -30,7 +30,7 @@ _DEEPEST: Final = 100  # namespaces around a declaration
 
 _CLOSING: Final = {"(": ")", "{": "}", "[": "]", "⦃": "⦄"}
 _BRACKET: Final = re.compile(r"[(){}\[\]⦃⦄]")
-_OPENING: Final = re.compile(r"\s*(?P<bracket>[({\[⦃])")
+_OPENING: Final = re.compile(r"(?<!\s)\s*+(?P<bracket>[({\[⦃])")
 _SPACE: Final = re.compile(r"\s*")
 _NOT_NEWLINE: Final = re.compile(r"[^\n]")
 _TYPE: Final = re.compile(r"\s:\s|\[[A-Z][\w.]*[\s\]]")

@@ -402,7 +402,7 @@ def _plain_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
 _LANGUAGES: Final[dict[str, LanguageName]] = {".lean": "lean", ".thy": "isabelle", ".v": "coq"}
 # Its first word outside comments.
 _VERILOG: Final = re.compile(
-    r"(?>(?:\s+|//[^\n]*|\(\*[^\n]*\*\)|/\*(?>(?:[^*]+|\*(?!/))*)\*/)*)(?:module\b|`)"
+    r"\A(?>(?:\s+|//[^\n]*|\(\*[^\n]*\*\)|/\*(?>(?:[^*]+|\*(?!/))*)\*/)*)(?:module\b|`)"
 )
 
 

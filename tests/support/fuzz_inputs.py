@@ -147,7 +147,7 @@ def _config(task: str) -> Callable[[Path], set[str]]:
 def _text(path: Path) -> set[str]:
     """Analyse a text as each kind of document, and write it as HTML."""
     text = read_text(path)
-    for kind in ("post", "html", "markdown", "latex", "lean", "plain", None):
+    for kind in ("post", "html", "markdown", "latex", "lean", "isabelle", "coq", "plain", None):
         document = UserDocument("1", text, text[:60], kind=kind)
         for delimiters in ("mathjax", "auto"):
             for content in document.marked(delimiters).contents(delimiters):
