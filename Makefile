@@ -184,7 +184,7 @@ extras: .venv/.extras .venv-bench/.ready
 	@$(PYTHON) -m venv --clear --without-pip .venv-bench
 	@pip="$$(test -x .venv/bin/pip && echo .venv/bin/python || echo $(PYTHON)) -m pip"; \
 	  $$pip --python .venv-bench/bin/python install --quiet --disable-pip-version-check \
-	  --no-compile --no-deps --require-hashes --only-binary :all: -r requirements-bench.lock && \
+	  --no-deps --require-hashes --only-binary :all: -r requirements-bench.lock && \
 	  touch $@ || \
 	  echo "The peers could not be installed; the comparison goes without them." >&2
 

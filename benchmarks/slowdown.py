@@ -9,9 +9,10 @@ counts by its fastest round. A work that takes more than 1.15 of the time of bef
 more, with twice the rounds; if that confirms it, the exit status is 1. Linux only.
 
 With --table more is measured, and printed as a table in Markdown, without a verdict: builds for
-Lucene, cold starts, a query in three times as many posts, memory, and what bm25s and Tantivy
-of .venv-bench take for the same documents, from the start of Python to the run file. DIR is a
-directory as BEIR has it, whose documents are measured as well.
+Lucene, cold starts, a query in three times as many posts, memory, and what the peers of .venv-bench
+take for the same documents, from the start of Python to the run file of one variant. PyTerrier
+ranks by four models. Every system has its bytecode compiled before. DIR is a directory as BEIR has
+it, whose documents are measured as well.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import Stemmer
 from comparison.memory import Peaks
-from comparison.peers import VENV
+from comparison.peers import TERRIER, VENV
 from documents import write_texts
 from generation.files import write_collection
 from rich.box import MARKDOWN
@@ -47,6 +48,7 @@ from rich.table import Table
 from arqmath_bm25.analysis.answer_text import answer_text
 from arqmath_bm25.analysis.html import read_title
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.engines.lucene.jvm import anserini_jar, java_home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,7 +61,7 @@ QUERIES: Final = (
 PAGES: Final = 120
 PROGRAM: Final = ("-m", "arqmath_bm25", "--quiet")
 _STEP: Final = 0.05  # seconds between two looks at memory
-PEERS: Final = ("bm25s", "tantivy")
+PEERS: Final = ("bm25s", "tantivy", "anserini", "terrier")
 _FORMULA: Final = re.compile(r"\$+[^$]*\$+")
 
 
@@ -68,12 +70,16 @@ class Cost(NamedTuple):
 
     seconds: float  # of CPU
     megabytes: float  # of memory, of all processes together; 0 if not measured
+    disk: float = 0  # megabytes of the index; 0 if there is none, or if not measured
 
     def __str__(self) -> str:
-        """Return seconds and memory as a cell of a table."""
-        if not self.megabytes:
-            return f"{self.seconds:.2f} s"
-        return f"{self.seconds:.2f} s, {self.megabytes:.0f} MB"
+        """Return seconds, memory and disk as a cell of a table."""
+        cell = f"{self.seconds:.2f} s"
+        if self.megabytes:
+            cell += f", {self.megabytes:.0f} MB"
+        if self.disk:
+            cell += f", index {self.disk:.0f} MB"
+        return cell
 
 
 def _cost_of(process: subprocess.Popen[bytes]) -> Cost:
@@ -231,16 +237,17 @@ def search(version: Version, data: Data) -> Cost:
 
 
 def own_documents(directory: Path) -> Work:
-    """Return the work of indexing and ranking documents of one's own, by every variant."""
+    """Return the work of indexing and ranking documents of one's own, by one variant."""
 
     def index_and_run(version: Version, data: Data) -> Cost:
         # In a place of its own, where nothing of an earlier index can be used again.
         with tempfile.TemporaryDirectory(dir=version.place) as place:
             indexes = ("--indexes", place)
-            options = ("--data", directory, "--overwrite", "--jobs", 1)
+            options = ("--data", directory, "--variant", "both", "--overwrite", "--jobs", 1)
             built = version.cost_of(*_index("docs", directory), *indexes)
+            disk = _size(place)
             ran = version.cost_of("run", "docs", *options, *indexes, "--runs", place)
-        return Cost(built.seconds + ran.seconds, max(built.megabytes, ran.megabytes))
+        return Cost(built.seconds + ran.seconds, max(built.megabytes, ran.megabytes), disk)
 
     return index_and_run
 
@@ -254,14 +261,30 @@ def peer(system: str, directory: Path) -> Cost | None:
     with tempfile.TemporaryDirectory() as place:
         work = Path(place)
         write_texts(directory, work)
-        files = [work / "documents", work / "queries.tsv", work, Path(Stemmer.__file__).parent]
+        further = {"anserini": [anserini_jar()], "bm25s": [Path(Stemmer.__file__).parent]}
+        files = [work / "documents", work / "queries.tsv", work, *further.get(system, [])]
+        texts = _size(place)
         process = subprocess.Popen(
             [python, "-m", "comparison.rankers", system, *map(str, files)],
-            env={**os.environ, "PYTHONPATH": str(ROOT / "benchmarks")},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT / "benchmarks"),
+                "JAVA_HOME": str(java_home()),
+                "PYTERRIER_HOME": str(VENV / "terrier"),
+                **TERRIER,
+            },
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        return _cost_of(process)
+        cost = _cost_of(process)
+        for run in work.glob("*.trec"):
+            run.unlink()
+        return cost._replace(disk=_size(place) - texts)
+
+
+def _size(directory: str) -> float:
+    """Return the megabytes of all files below a directory."""
+    return sum(path.stat().st_size for path in Path(directory).rglob("*") if path.is_file()) / 1e6
 
 
 def _build(version: Version, task: str, data: Path, engine: str) -> Cost:
@@ -413,6 +436,8 @@ def main() -> None:
                 compileall.compile_dir(version.tree / "arqmath_bm25", quiet=1)
 
             if options.table:
+                # The packages that each needs too; those of the peers were compiled by pip.
+                compileall.compile_dir(sys.prefix, quiet=2)
                 own = [data.plain, data.formulas, *map(Path.absolute, options.own)]
                 Console(width=140).print(compare_all(before, now, data, own, options.rounds))
                 return
