@@ -419,7 +419,8 @@ def _documents(
 ) -> Iterator[Indexed]:
     delimiters = settings.analysis.latex.delimiters
     proofs = settings.analysis.text.proofs
-    ngrams = any(field.endswith("_math") for field in settings.fields)
+    names = settings.fields
+    ngrams = any(name.endswith("_math") for name in names)
     analyzer = _analyzer(settings.analysis, ngrams)
 
     def fields(document: UserDocument) -> tuple[UserDocument, Terms, Terms]:
@@ -451,7 +452,7 @@ def _documents(
             counts[_WORDLESS + kind] += 1
         if not (text.operators.formulas or title.operators.formulas):
             counts[_WITHOUT_FORMULAS] += 1
-        yield _indexed(document, title, text, analyzer, settings.fields)
+        yield _indexed(document, title, text, analyzer, names)
 
 
 def _marks(spans: NDArray[np.int64]) -> list[int]:
