@@ -78,7 +78,7 @@ class Cost(NamedTuple):
         if self.megabytes:
             cell += f", {self.megabytes:.0f} MB"
         if self.disk:
-            cell += f", index {self.disk:.0f} MB"
+            cell += f", index {self.disk:.1f} MB"
         return cell
 
 

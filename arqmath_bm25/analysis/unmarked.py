@@ -121,7 +121,7 @@ _NEEDED_PLACES: Final = re.compile(
 _NEEDED_NAMES: Final = frozenset(
     name for name, kind in _KIND_OF.items() if kind in "gFR" and name.isalpha()
 )
-_NAME: Final = re.compile("[A-Za-z]+")
+_NAME: Final = re.compile("[A-Za-z]{2,}")
 # Words of prose between blanks, which belong to no formula; short ones after another word.
 _NAMES: Final = "|".join(filter(str.isalpha, (*_KIND_OF, *_WORDS["operators"])))
 _WORD: Final = rf"(?!(?:{_NAMES})\b)[A-Za-z]{{3,}}"
