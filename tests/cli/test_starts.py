@@ -25,6 +25,7 @@ SETTINGS: Final = {
     "yaml",
 }
 TEXTS: Final = {"Stemmer", "lxml", "selectolax"}
+MARKDOWN: Final = {"markdown_it", "mdit_py_plugins", "mdurl"}
 SEARCH: Final = {*COMMAND_LINE, *SETTINGS, *TEXTS, "numpy"}
 SCORES: Final = {"cwl", "ir_measures", "pytrec_eval", "pytrec_eval_ext", "scipy"}
 NETWORK: Final = {"http", "ssl"}  # of Python itself, for downloads and clusters alone
@@ -73,7 +74,7 @@ STARTS: Final[Mapping[str, tuple[str, set[str]]]] = {
     "index --help": ("index --help", SEARCH),
     "search docs": ("search docs limit --data notes --indexes indexes", SEARCH),
     "run docs": ("run docs --data notes --indexes indexes --topics queries.tsv", SEARCH),
-    "index docs": ("index docs --data notes --indexes others", SEARCH),
+    "index docs": ("index docs --data notes --indexes others", SEARCH | MARKDOWN),
     "run task1": ("run task1 --indexes indexes --runs others --engine flat", SEARCH),
     "eval": ("eval --runs runs", SEARCH | SCORES),
 }
