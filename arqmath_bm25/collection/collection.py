@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -239,7 +240,7 @@ class Collection:
             until = manifest.recipe.get("chosen", {}).get("until")
             if POST_TABLE not in manifest.files or not of_same_file or until != self.until:
                 continue
-            if not any(manifest.damages(store, names=[POST_TABLE])):
+            with suppress(NoIndexError):  # it is damaged
                 return PostTable.load(store / POST_TABLE, self.origin_site.posts)
 
         return self.origin_site.scan()

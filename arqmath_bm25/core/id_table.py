@@ -68,9 +68,6 @@ class IdTable:
         self._starts = read_numbers(_file(path, "starts"), smallest_kind(len(self._text)))
         self._hashes = read_numbers(_file(path, "hashes"), "<u8")
         self._rows = read_numbers(_file(path, "rows"), smallest_kind(len(self._hashes)))
-        same_length = len(self._starts) - 1 == len(self._hashes) == len(self._rows)
-        if not same_length or self._starts[-1] != len(self._text):
-            raise InputError(f"{_file(path, 'starts')}: incomplete; build the index again")
 
     def __len__(self) -> int:
         """Return the number of documents."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -101,10 +101,8 @@ class Manifest:
                     return f"{path.relative_to(directory)} is not of this index; remove it"
         return None
 
-    def damages(
-        self, directory: Path, read_all: bool = False, names: Collection[str] | None = None
-    ) -> Iterator[str]:
-        """Yield what is wrong with the files of the index, or with those in `names`.
+    def damages(self, directory: Path, read_all: bool = False) -> Iterator[str]:
+        """Yield what is wrong with the files of the index.
 
         `read_all` reads every byte, even of files whose digests are remembered, or that are tested
         when they are read (tested.py).
@@ -112,8 +110,6 @@ class Manifest:
         there = {}
         for name, (size, digest) in self.files.items():
             path = directory / name
-            if names is not None and name not in names:
-                continue
             if not path.is_file():
                 yield f"{name} is missing"
             elif path.stat().st_size != size:

@@ -4,6 +4,9 @@ Beside such a file NAME stands NAME.crc: the CRC-32 of each block of 4,096 bytes
 little-endian). What is needed as a whole is read and tested at once. Of a file of which a query
 needs little, a block is tested when it is first read. What was tested is in the memory of this
 process from then on, whatever becomes of the file.
+
+Lucene tests the checksums of its own files when it merges them, not when it searches. These files
+are read whole, for their digests, when an index is first opened (manifest.py).
 """
 
 from __future__ import annotations
