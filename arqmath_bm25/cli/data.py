@@ -164,6 +164,7 @@ def _check_store(store: Path) -> None:
         raise InputError(f"{store}: {'; '.join(damages)}; `index --overwrite` builds it anew")
 
     size = sum(size for size, _ in manifest.files.values())
+    out.print(f"{store}: made with {json.dumps(manifest.recipe)}", markup=False)
     out.print(f"{store}: {len(manifest.files)} files, {size:,} bytes, all as they were written")
     if (store / LOCAL_INDEX).is_dir():
         out.print(f"{store / LOCAL_INDEX}: Lucene's directory, which Pyserini opens")

@@ -110,7 +110,9 @@ def index(
                 if built.manifest:
                     counts, seconds = built.manifest.counts, built.manifest.seconds
                     state = f"{content.task.account(counts)}, in {seconds:,.1f} s"
-                out.print(f"{built.store}: {state}")
+                chosen = content.collection.chosen.items()
+                options = "".join(f", --{name} {value}" for name, value in chosen)
+                out.print(f"{built.store}: {state}{options}")
             _tell_of_outdated(content, prune)
 
 

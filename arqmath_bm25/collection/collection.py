@@ -139,7 +139,7 @@ class Collection:
         found = importing(self.data, self.indexes, self.whole)
         why = found.why_unusable(self.indexes)
         if why:
-            raise NoIndexError(why, "docs")
+            raise NoIndexError(f"{why}; index it (task docs; in Python: index('docs'))", "docs")
         return Layout(found.store(self.indexes))
 
     def as_imported_last(self) -> Self:
