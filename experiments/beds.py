@@ -35,7 +35,6 @@ from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent, of_config
 from arqmath_bm25.tasks.open_index import Index
-from experiments.judged_references import write_references
 
 if TYPE_CHECKING:
     Rankings = dict[str, dict[str, float]]  # query → document → score
@@ -53,14 +52,6 @@ def beds(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="MD", help="The page.")] = Path(
         "beds.md"
     ),
-    references: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="DIR",
-            help="A bed whose judgments are references of the queries, as the premises of proofs "
-            "are; the variant cited learns from those of the other queries. May be repeated.",
-        ),
-    ] = None,
 ) -> None:
     """Score the variants of docs on collections in the form of BEIR; write one page of them all.
 
@@ -69,40 +60,29 @@ def beds(
 
     Example: python -m experiments beds data/proofnet data/stackmathqa -o beds.md
     """
-    learning = {directory.resolve() for directory in references or ()}
-    tables = []
-    for directory in directories:
-        train = None
-        if directory.resolve() in learning:
-            train = output.with_name(f"{directory.resolve().name}-references.jsonl")
-        tables.append(bed_table(directory, train))
+    tables = [bed_table(directory) for directory in directories]
     with complete(output) as file:
         file.write("# Own documents: one default on every bed\n\n")
         file.write("\n".join(tables))
     options.out.print(f"{output}: {len(tables)} beds")
 
 
-def bed_table(directory: Path, train: Path | None = None) -> str:
-    """Return the section of a bed: its runs with their scores, tests and commands.
-
-    `train` is where to write the judgments as references, if `cited` learns from them.
-    """
+def bed_table(directory: Path) -> str:
+    """Return the section of a bed: its runs with their scores, tests and commands."""
     paths = [directory / name for name in QRELS]
     judged = [path for path in paths if path.is_file()]
     if not judged:
         raise InputError(f"{paths[0]}: no such file; expected the judgments of the bed")
     qrels = read_qrels(judged[0])
 
-    if train is not None:
-        write_references(directory / QUERIES, qrels, train)
-    runs = ranked(Collection(directory, train=train), qrels)
+    runs = ranked(Collection(directory), qrels)
     texts = read_texts(directory, qrels)
     if find_spec("bm25s"):
         runs["bm25s"] = ranked_by_bm25s(texts)
     if find_spec("pyterrier"):
         runs["PyTerrier BM25"] = ranked_by_terrier(texts)
     values = {name: scored(rankings, qrels) for name, rankings in runs.items()}
-    return "\n".join(_lines(directory, train, qrels, values))
+    return "\n".join(_lines(directory, qrels, values))
 
 
 def ranked(collection: Collection, qrels: Qrels) -> dict[str, Rankings]:
@@ -222,9 +202,7 @@ def scored(rankings: Rankings, qrels: Qrels) -> Values:
     return values
 
 
-def _lines(
-    directory: Path, train: Path | None, qrels: Qrels, values: Mapping[str, Values]
-) -> list[str]:
+def _lines(directory: Path, qrels: Qrels, values: Mapping[str, Values]) -> list[str]:
     first = next(iter(values.values()))
     key = next(iter(first))
     comparisons: list[Comparison] = []
@@ -239,10 +217,7 @@ def _lines(
         means = [sum(of_query.values()) / len(of_query) for of_query in of_run.values()]
         cells = [f"{mean:.4f}" for mean in means]
         lines.append(f"| `{name}` | {' | '.join(cells)} | {_test(by_run.get(name))} |")
-    learning = ""
-    if train is not None:
-        learning = f" --train {train.name}"
-    lines += ["", "```", f"arqmath-bm25 index docs --data {directory.name}{learning}"]
+    lines += ["", "```", f"arqmath-bm25 index docs --data {directory.name}"]
     lines += [f"arqmath-bm25 run docs --data {directory.name}", "```", ""]
     return lines
 

@@ -52,23 +52,23 @@ def test_a_variant_that_finds_nothing_is_left_out(
     assert "`math`" not in table
 
 
-def test_judgments_may_be_references_to_learn_from(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_references_of_documents_are_learnt_from(
+    bed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two queries learn from each other; they share no word with the premise that both need."""
+    """Queries share no word with the premise, but some with a statement that refers to it."""
     monkeypatch.setattr(beds, "find_spec", lambda _: None)
-    monkeypatch.chdir(tmp_path)
-    documents = {"a": "conjugate exponents", "b": "maximal chains"}
-    queries = {"q1": "series in a normed space", "q2": "bounded series in a space", "q3": "chains"}
-    directory = tmp_path / "premises"
-    (directory / "qrels").mkdir(parents=True)
-    for name, rows in (("corpus", documents), ("queries", queries)):
-        lines = [json.dumps({"_id": key, "text": text}) + "\n" for key, text in rows.items()]
-        (directory / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
-    qrels = "query-id\tcorpus-id\tscore\nq1\ta\t1\nq2\ta\t1\nq3\tb\t1\n"
-    (directory / "qrels" / "test.tsv").write_text(qrels, encoding="utf-8")
+    rows = [
+        {"_id": "premise", "text": "conjugate exponents"},
+        {"_id": "statement", "text": "series in a normed space", "references": ["premise"]},
+    ]
+    with (bed / "corpus.jsonl").open("a", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    queries = [{"_id": "1", "text": "bounded series"}, {"_id": "2", "text": "normed spaces"}]
+    lines = [json.dumps(query) + "\n" for query in queries]
+    (bed / "queries.jsonl").write_text("".join(lines), encoding="utf-8")
+    qrels = "query-id\tcorpus-id\tscore\n1\tpremise\t1\n2\tpremise\t1\n"
+    (bed / "qrels" / "test.tsv").write_text(qrels, encoding="utf-8")
 
-    table = beds.bed_table(directory, tmp_path / "premises-references.jsonl")
-    assert "| `both` | 0.3333 | 0.3333 |  |" in table
-    assert "| `cited` | 1.0000 | 1.0000 |" in table
-    assert "index docs --data premises --train premises-references.jsonl" in table
+    table = beds.bed_table(bed)
+    assert "| `both` | 0.0000 | 0.0000 |  |" in table
+    assert "| `cited` | 0.6309 | 1.0000 |" in table  # second, 1 / log2(3), after the statement
