@@ -499,16 +499,21 @@ class Index(_ValueObject):
             frame = frame.drop(columns="qid")
         return frame.assign(title=titles, text=texts)
 
-    def document(self, docno: str) -> dict[str, str]:
+    def document(self, docno: str) -> dict[str, Any]:
         """Return a document as a dict with docno, title (of its question) and the whole text.
 
-        Raises InputError for an unknown document.
+        One of your own has what was read of it as well: type, kind, words, formulas, references
+        and tags, as `inspect --text` prints them. Raises InputError for an unknown document.
         """
         (hit,) = self._hits([docno])
         found = self._opened.task.found(hit, self._opened)
         if found.is_lost:
             raise InputError(f"docno {docno}: {found.text}; index it again")
-        return {"docno": hit.doc_id, **_texts(found)}
+        read: dict[str, Any] = {}
+        if found.document:
+            read = found.document.as_read(found.delimiters)
+            del read["id"]
+        return {"docno": hit.doc_id, **read, **_texts(found)}
 
     def analyze(self, text: str, html: bool = False) -> dict[str, list[str]]:
         """Return the terms of a text, or of HTML, by their kind, with the settings of this index.

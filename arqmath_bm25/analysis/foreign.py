@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
 
+from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.mathml import node_latex
 from arqmath_bm25.core.tables import read_table
 
@@ -35,6 +36,7 @@ _TAG: Final = re.compile(r"<(?P<end>/?)(?P<name>[a-z][^\s<>/]{0,40})[^<>]*+>", r
 _NOT_NESTED: Final = frozenset("br hr img p li dt dd tr td th meta link input wbr col".split())
 _DEEPEST_READ: Final = 200  # nested tags; a parser takes quadratic time for more
 _DEEPEST: Final = 100  # nested tags to write; of deeper ones only the text is written
+_SCRIPTS: Final = {"sub": "_", "sup": "^"}
 _TEXT_CHILD: Final = "-text"
 
 
@@ -130,6 +132,9 @@ class _Writer:
                 node = following
             elif _is_hidden(node.tag, attributes, inside):
                 node = following
+            elif node.tag == "div" and self._write_statement(node, attributes):
+                path.append((following, "div", inside))
+                node = node.child
             else:
                 end = self._write_tag(node.tag, attributes)
                 path.append((following, end, inside))
@@ -146,6 +151,26 @@ class _Writer:
         if display:
             mark = "$$"
         self.parts.append(f'<span class="math-container">{mark}{escape(latex)}{mark}</span>')
+
+    def _write_statement(self, node: Any, attributes: dict[str, str | None]) -> bool:
+        """Write the start tag and the title of a statement or proof of LaTeXML, if it is one."""
+        classes = (attributes.get("class") or "").split()
+        heading = node.css_first("h6.ltx_title_theorem, h6.ltx_title_proof")
+        if heading is None or _TABLE["statements"].isdisjoint(classes):
+            return False
+
+        number = heading.css_first(".ltx_tag")
+        text = " ".join(heading.text().split())
+        name, title = text, ""
+        if number is not None:
+            name = " ".join(number.text().split())
+            title = text.removeprefix(name).strip(" .()")
+        words = re.findall(r"[^\W\d_]+", name) or [""]
+        opening = markup.statement(words[0].lower(), attributes.get("id") or "", 0, 0, bool(title))
+        end = markup.end_of_title(bool(title))
+        self.parts.append(f"{opening}{escape(title, quote=False)}{end}")
+        self._open.append("div")
+        return True
 
     def _write_tag(self, tag: str, attributes: dict[str, str | None]) -> str:
         """Write the start tag of an element as a post may have it; return the tag to close."""
@@ -220,7 +245,7 @@ def _content_latex(node: Any) -> str | None:
     if node.css_first("script, img, mjx-container, .katex, .MathJax") is not None:
         return None
 
-    text = str(node.text()).strip()
+    text = _with_scripts(node).strip()
     for begin, end in _DELIMITERS:
         inner = text[len(begin) : -len(end)]
         if text.startswith(begin) and text.endswith(end) and end not in inner:
@@ -231,6 +256,20 @@ def _content_latex(node: Any) -> str | None:
     if node.tag in _BLOCK_HOLDERS and _DELIMITER.search(text):
         return None
     return text
+
+
+def _with_scripts(node: Any) -> str:
+    """Return the text of a formula that is written in HTML, as by pandoc, with its scripts."""
+    written = []
+    child = node.child
+    while child is not None:
+        text = str(child.text())
+        mark = _SCRIPTS.get(child.tag)
+        if mark and len(text) > 1:
+            text = f"{{{text}}}"
+        written.append((mark or "") + text)
+        child = child.next
+    return "".join(written)
 
 
 def _is_display(node: Any, attributes: dict[str, str | None]) -> bool:

@@ -65,7 +65,7 @@ _CODE_SPAN: Final = re.compile(r"(`{1,9})[^`\n]+\1")
 # Marks within a line.
 _ATTRIBUTE: Final = r"(?:[#.][A-Za-z][\w:.-]*|[A-Za-z][\w-]*=(?:\"[^\"\n]{0,200}\"|[\w.%-]+))"
 _MARK: Final = re.compile(
-    r"(?P<embed>!?)\[\[(?P<target>[^\[\]\n|]{1,300}?)(?:\\?\|(?P<text>[^\[\]\n]{0,300}))?\]\]"
+    r"(?<!\w)(?P<embed>!?)\[\[(?=[^\[\]\n|]*[^\W\d_])(?!\s)(?P<target>[^\[\]\n|]{1,300}?)(?:\\?\|(?P<text>[^\[\]\n]{0,300}))?\]\]"
     r"|\{(?P<role>[A-Za-z][\w:.+-]{0,40})\}(?P<ticks>`{1,3})(?!`)(?P<content>[^`]{1,2000})(?P=ticks)"
     rf"|\{{[#.][A-Za-z][\w:.-]*(?:[ \t]+{_ATTRIBUTE}){{0,9}}[ \t]*\}}"
     rf"|(?<=[\])`])\{{{_ATTRIBUTE}(?:[ \t]+{_ATTRIBUTE}){{0,9}}[ \t]*\}}"

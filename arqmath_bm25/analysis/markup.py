@@ -101,10 +101,10 @@ def heading_start(level: int, label: str, begin: int, end: int) -> str:
 
 def statement(name: str, label: str, begin: int, end: int, titled: bool) -> str:
     """Return the begin of a statement, up to its title."""
-    printed = NAMED[name]
-    kind = "named"
-    if name in STATEMENTS:
-        kind = "statement"
+    printed = NAMED.get(name, name.capitalize())
+    kind = "statement"
+    if name in TABLE["named"]:
+        kind = "named"
     follows = "."
     if titled:
         follows = " ("

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import typer
 
@@ -12,9 +13,11 @@ from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import THREADS, Place, out, results
 from arqmath_bm25.cli.shared.tables import ScoreTable, print_table
 from arqmath_bm25.collection import fetching, published
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.inspection import FileReport, files_in
 from arqmath_bm25.collection.inspection import inspect as inspect_file
 from arqmath_bm25.collection.layout import Layout
+from arqmath_bm25.collection.own_documents import corpus_in, read_documents
 from arqmath_bm25.collection.published import PUBLISHED, DataPart, PublishedFile
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LabTask
@@ -113,7 +116,9 @@ def _parts(only: str) -> list[DataPart]:
 
 
 @command
-def inspect(data: Path = SAMPLE, as_json: bool = False, threads: int = THREADS) -> None:
+def inspect(
+    data: Path = SAMPLE, as_json: bool = False, text: bool = False, threads: int = THREADS
+) -> None:
     """Count what every file of DATA holds, and say whether it is the published file.
 
     The table has rows, what they are, dates and defects. A file is `as published` if its SHA-256
@@ -123,7 +128,13 @@ def inspect(data: Path = SAMPLE, as_json: bool = False, threads: int = THREADS) 
     Example: arqmath-bm25 inspect /data/ARQMath
 
     Example: arqmath-bm25 inspect indexes/ARQMath/task1
+
+    Example: arqmath-bm25 inspect notes --text
     """
+    if text:
+        _print_texts(data)
+        return
+
     found = stores(data)
     if (data / MANIFEST).exists():
         found = [data]
@@ -152,6 +163,17 @@ def inspect(data: Path = SAMPLE, as_json: bool = False, threads: int = THREADS) 
         typer.echo(json.dumps(list(map(vars, reports)), indent=1))
     else:
         _print(reports)
+
+
+def _print_texts(data: Path) -> None:
+    """Print what was read of each document, a line of JSON for each."""
+    with TemporaryDirectory() as place:
+        collection = Collection(str(data), indexes=Path(place)).imported()
+        corpus = corpus_in(collection.layout.data)
+        if corpus is None:
+            raise InputError(f"{data}: there are no documents of your own; --text prints these")
+        for document, _ in read_documents(corpus):
+            typer.echo(json.dumps(document.as_read(), ensure_ascii=False))
 
 
 def _check_store(store: Path) -> None:

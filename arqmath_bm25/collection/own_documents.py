@@ -33,6 +33,7 @@ from arqmath_bm25.analysis.html import (
     read_text,
     read_title,
     source_html,
+    without_macros,
 )
 from arqmath_bm25.analysis.kinds import Kind, kind_of
 from arqmath_bm25.analysis.sources import with_lost_escapes
@@ -144,6 +145,21 @@ class UserDocument(NamedTuple):
             title = read_title(self.title, delimiters)
             text = read_text(self.text, kind, delimiters)
         return title, text
+
+    def as_read(self, delimiters: Delimiters = "auto") -> dict[str, Any]:
+        """Return what was read: the words and the formulas, with what else is known."""
+        marked = self.marked(delimiters)
+        title, text = map(without_macros, marked.contents(delimiters))
+        return {
+            "id": self.doc_id,
+            "title": title.text or self.title,
+            "type": self.type or "document",
+            "kind": self.kind_under(delimiters),
+            "words": text.prose,
+            "formulas": [formula.latex for formula in text.formulas],
+            "references": list(self.references),
+            "tags": list(self.tags),
+        }
 
     def heading(self, delimiters: Delimiters) -> str:
         """Return the title, or the title of the HTML page if the row has none."""
