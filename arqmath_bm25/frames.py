@@ -34,6 +34,7 @@ from arqmath_bm25.evaluation.qrels import (
     read_grade,
     relevance_threshold,
 )
+from arqmath_bm25.evaluation.result import Evaluation
 from arqmath_bm25.runs import run_writing
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
@@ -75,7 +76,7 @@ def evaluate(
     measures: str | Sequence[object] | None = None,
     task: RunTask | None = None,
     relevant: int | None = None,
-) -> pd.Series[Any]: ...
+) -> Evaluation: ...
 
 
 @overload
@@ -99,7 +100,7 @@ def evaluate(
     measures: str | Sequence[object] | None = None,
     task: RunTask | None = None,
     relevant: int | None = None,
-) -> pd.Series | pd.DataFrame:
+) -> Evaluation | pd.DataFrame:
     """Score a run by judgments, as the command `eval` does.
 
     `run` has the columns qid, docno and score, `qrels` qid, docno and label (a grade); both may be
@@ -109,31 +110,30 @@ def evaluate(
     else from the topics: the labs' own or others. `relevant` is the lowest relevant grade, by
     default 2 for topics of the labs, else 1.
 
-    Returns a series of averages over all judged topics, from 0 to 1, under the keys of
-    `eval --json`; with `per_topic` a frame with a row for each judged topic and a column for each
-    measure. Warnings about the scores are ScoreWarnings. Raises InputError if run and judgments do
-    not fit each other, and for a label that is not from -9 to 9.
+    Returns the averages over all judged topics, from 0 to 1, by the names of the measures, with
+    numbers of topics and rows as attributes (`Evaluation`); with `per_topic` a frame with a row for
+    each judged topic and a column for each measure. Warnings are ScoreWarnings. Raises InputError
+    if run and judgments do not fit each other, and for a label that is not from -9 to 9.
     """
     names = _measure_names(measures)
-    scored = _score("run", run, qrels, task, named_measures(*names or ()), relevant)
+    further = named_measures(*names or ())
+    scored = _score("run", run, qrels, task, further, relevant)
     score = scored.score
     _warn(score.warnings)
+
+    keys = list(map(key_of, names or ()))
+    for name, key in zip(names or (), keys, strict=True):
+        if key not in score.keys:
+            known = ", ".join(score.keys)
+            raise InputError(f"measures: {name}: runs of this task have {known}")
+    if not per_topic:
+        return Evaluation.of(scored, further, keys)
+
     table = pd.DataFrame.from_dict(score.values, orient="index")
     table = table.rename_axis("qid")
-    numbers = pd.Series(score.to_json())
-
-    if names is not None:
-        keys = list(map(key_of, names))
-        for name, key in zip(names, keys, strict=True):
-            if key not in table:
-                known = ", ".join(map(str, table))
-                raise InputError(f"measures: {name}: runs of this task have {known}")
-        table = table[keys].set_axis(names, axis="columns")
-        numbers = numbers[keys].set_axis(names).astype(float)
-
-    if per_topic:
+    if names is None:
         return table
-    return numbers
+    return table[keys].set_axis(names, axis="columns")
 
 
 def _measure_names(measures: str | Sequence[object] | None) -> list[str] | None:

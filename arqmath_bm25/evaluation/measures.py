@@ -161,7 +161,7 @@ def named_measures(*names: str) -> list[Measure]:
             measures.append(lab_measures[key])
         elif key not in NAMES:
             metric = read_measure(name)
-            measures.append(Measure(_full_name(metric), metric))
+            measures.append(Measure(full_name(metric), metric))
 
     return measures
 
@@ -273,7 +273,7 @@ def _check_range(metric: Any) -> None:
             raise ValueError(f"invalid param {name}={value}")
 
 
-def _full_name(metric: Any) -> str:
+def full_name(metric: Any) -> str:
     """Return the name in ir_measures of a measure; a `rel` is shown also where it is 1."""
     params = []
     for name, info in metric.SUPPORTED_PARAMS.items():

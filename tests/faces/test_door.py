@@ -128,11 +128,16 @@ def test_nested_dicts_are_scored_compared_fused_and_written(tmp_path: Path) -> N
     """As pytrec_eval, ranx and ir_measures have them."""
     scores = arq.evaluate(RUN, QRELS)
     assert scores["AP"] == pytest.approx(MEAN_AP)
-    assert scores["relevant"] == 1
+    assert (scores.relevant, scores.topics, scores.counts["topics_in_run"]) == (1, ("q1", "q2"), 2)
+    assert list(scores)[:3] == ["nDCG@10", "AP(rel=1)", "P(rel=1)@10"]
+    assert scores["AP"] == scores["map"] == scores["AP(rel=1)"] == scores[AP]
+    assert "AP(rel=1)" in repr(scores)
+    assert "topics: 2, relevant: grade 1 or more" in repr(scores)
     assert "ndcg_prime" not in scores  # which is the labs' measure
     theirs = ir_measures.calc_aggregate([nDCG @ 10, AP, P @ 1], QRELS, RUN)
     ours = arq.evaluate(RUN, QRELS, measures=[nDCG @ 10, AP, P @ 1])
-    assert ours.to_dict() == pytest.approx({str(name): n for name, n in theirs.items()}, abs=1e-4)
+    assert list(ours) == ["nDCG@10", "AP(rel=1)", "P(rel=1)@1"]
+    assert {name: ours[name] for name in theirs} == pytest.approx(theirs, abs=1e-4)
     per_topic = arq.evaluate(RUN, QRELS, per_topic=True, measures=["ndcg_cut_10", "P_1"])
     assert per_topic["P_1"].to_dict() == {"q1": 1.0, "q2": 0.0}
     tested = arq.compare({"one": RUN, "two": OTHER}, QRELS, AP)
@@ -147,8 +152,13 @@ def test_nested_dicts_are_scored_compared_fused_and_written(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("measures", ["ap", ["ap"], ("ap",)])
 def test_one_measure_may_be_a_string(measures) -> None:
-    assert arq.evaluate(RUN, QRELS, measures=measures).to_dict() == {"ap": pytest.approx(MEAN_AP)}
-    assert arq.evaluate(RUN, QRELS, measures=AP).to_dict() == {"AP": pytest.approx(MEAN_AP)}
+    expected = {"AP(rel=1)": pytest.approx(MEAN_AP)}
+    assert dict(arq.evaluate(RUN, QRELS, measures=measures)) == expected
+    assert dict(arq.evaluate(RUN, QRELS, measures=AP)) == expected
+    at_2 = arq.evaluate(RUN, QRELS, measures=["P@2", "ndcg'", "P(rel=1)@2"], relevant=2)
+    assert list(at_2) == ["P(rel=2)@2", "nDCG(judged_only=True)", "P(rel=1)@2"]
+    assert (at_2["P_2"], at_2["P(rel=1)@2"]) == (1 / 4, 1 / 2)
+    assert at_2["ndcg_prime"] == at_2["nDCG(judged_only=True)"]
 
 
 def test_one_run_in_the_place_of_several_is_refused_with_the_right_call() -> None:

@@ -32,7 +32,8 @@ with mine.index("docs", engine="flat") as index:
     hits = index.search(["right triangle", "$x^2+y^2=z^2$"], k=1)  # qid "1" and "2"
     run = index.run([{"qid": "sides", "query": "sides of a right triangle"}])
 qrels = {"sides": {"pythagoras": 1}}  # or arq.read_qrels("mine/qrels/test.tsv")
-print(arq.evaluate(run, qrels, measures=["AP", "P@1"]).to_dict())
+found = arq.evaluate(run, qrels, measures=["AP", "P@1"])
+print({name: found[name] for name in ("AP", "P@1")})
 """
 PRINTED = "2 True 2\n{'AP': 1.0, 'P@1': 1.0}\n"
 
