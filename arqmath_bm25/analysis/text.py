@@ -48,6 +48,7 @@ _IDEOGRAPHS: Final = (
 _UNDIVIDED: Final = re.compile("[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff]{2}")
 _LETTER: Final = rf"[^\W\d_{_IDEOGRAPHS}]"
 _WORD = re.compile(r"[^\W\d_]+|\d+")
+_IDEOGRAPH: Final = re.compile(f"[{_IDEOGRAPHS}]")
 _ASCII_WORD = re.compile("[a-z]+|[0-9]+")  # For folded ASCII it is twice as fast as _WORD.
 _OTHERS = {chr(code): " " for code in range(128) if not chr(code).isalnum()}
 _ALPHANUMERIC = str.maketrans(_OTHERS)
@@ -91,11 +92,6 @@ def _word_of_other_scripts() -> re.Pattern[str]:
     return re.compile(rf"[{_IDEOGRAPHS}]+|{_LETTER}(?>(?:{_LETTER}+|[{_vowel_signs()}]+)*)|\d+")
 
 
-@cache
-def _ideograph() -> re.Pattern[str]:
-    return re.compile(f"[{_IDEOGRAPHS}]")
-
-
 def _words(prose: str) -> list[str]:
     """Return the words of folded prose in order."""
     if prose.isascii():
@@ -113,7 +109,7 @@ def _words(prose: str) -> list[str]:
 def _with_bigrams(words: Iterable[str]) -> Iterator[str]:
     """Yield words, but pairs of neighbours for a run of ideographs, as Lucene's CJK analyzer."""
     for word in words:
-        if len(word) == 1 or not _ideograph().match(word):
+        if len(word) == 1 or not _IDEOGRAPH.match(word):
             yield word
             continue
         for first, second in pairwise(word):

@@ -175,9 +175,8 @@ def _runs(text: str, start: int, stop: int) -> Iterator[tuple[int, int, bool]]:
         while begin < end and kinds[end - 1] in _AFTER:
             end -= 1
 
-        is_proof = bool(_PROOF.search(kinds, begin, end))
-        if not is_proof:
-            is_proof = len(_MARK.findall(kinds, begin, end)) > 1
+        has_marks = len(_MARK.findall(kinds, begin, end)) > 1
+        is_proof = has_marks or _PROOF.search(kinds, begin, end) is not None
         if is_proof or _HAS_LETTER.search(kinds, begin, end):
             yield spans[begin][0], spans[end - 1][1], is_proof
 
