@@ -157,11 +157,11 @@ def _part(model: type[BaseModel], name: str) -> type[BaseModel] | None:
 
 
 def _merged(default: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """Return settings with changes, which may be as deep as the settings are."""
+    """Return settings with changes, as deep as the settings are; an empty part empties it."""
     merged = dict(default)
     for key, value in changes.items():
         former = default.get(key)
-        if isinstance(former, dict) and isinstance(value, dict):
+        if isinstance(former, dict) and isinstance(value, dict) and value:
             value = _merged(former, value)
         merged[key] = value
     return merged

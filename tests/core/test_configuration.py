@@ -137,6 +137,15 @@ def test_every_task_that_ranks_by_bm25_has_parameters_by_field(tmp_path: Path, t
         configured(task, path)
 
 
+def test_an_empty_part_replaces_that_of_the_default(tmp_path: Path) -> None:
+    path = tmp_path / "partial.yaml"
+    path.write_text("bm25: {fields: {}}\nquery: {max_terms: {}}\nrerank: {}", encoding="utf-8")
+    settings = configured("task1", path).settings
+    default = configured("task1").settings
+    assert settings.bm25.by_field == settings.query.max_terms == settings.rerank == {}
+    assert (settings.bm25.k1, settings.query.k3) == (default.bm25.k1, default.query.k3)
+
+
 def test_tf_idf_has_no_parameters_by_field(tmp_path: Path) -> None:
     settings = yaml.safe_load(default_config("task1_tfidf").read_text(encoding="utf-8"))
     settings["bm25"]["fields"] = {"contents": {"k1": 2, "b": 1}}
