@@ -112,10 +112,10 @@ def _say_something(parts: list[FilePart]) -> list[bool]:
 
 def included_files(path: Path, root: Path) -> set[Path]:
     r"""Return the files that a LaTeX file takes in by `\input` and its like, directly or not."""
-    if READERS[path.suffix.lower()] is not _latex_parts:
+    if READERS[path.suffix.lower()] not in (_latex_parts, _markdown_parts):
         return set()
     inputs = _Inputs(root)
-    inputs.expanded(without_comments(_read(path)), path)
+    inputs.expanded(inputs.text(path.resolve()), path)
     return inputs.taken
 
 
@@ -241,7 +241,16 @@ def _readable(title: str) -> str:
 
 # LaTeX
 
-_INPUT: Final = re.compile(r"\\(?:input|include|subfile)\s{0,9}+\{([^{}\n]{1,200}+)\}")
+_INPUT: Final = re.compile(r"\\(?:input|include|subfile)\s{0,9}+\{(?P<file>[^{}\n]{1,200}+)\}")
+# `{include}` and `{literalinclude}` of MyST, `include` of Quarto, embedded notes of Obsidian.
+_MARKDOWN_INPUT: Final = re.compile(
+    r"^(?P<fence>`{3,}|:{3,})\{(?P<literal>literal)?include\}[ \t]+(?P<file>[^\n]{1,200})\n"
+    r"(?:[ \t]*:[^\n]*\n|[ \t]*\n){0,20}(?P=fence)[ \t]*$"
+    r"|^[ \t]*!\[\[(?P<note>[^\[\]|#\n]{1,200})[^\[\]\n]*\]\][ \t]*$"
+    r"|^[ \t]*\{\{<[ \t]*include[ \t]+(?P<part>[^\s<>]{1,200})[ \t]*>\}\}[ \t]*$",
+    re.MULTILINE,
+)
+_MARKDOWN: Final = frozenset((".markdown", ".md", ".qmd", ".rmd"))
 _NESTED: Final = r"(?>(?:[^{}]+|\{(?>(?:[^{}]+|\{[^{}]*+\})*)\})*)"
 _TITLE: Final = re.compile(
     rf"\\title\s{{0,9}}+(?:\[[^\[\]]{{0,200}}+\]\s{{0,9}}+)?\{{({_NESTED})\}}"
@@ -267,12 +276,16 @@ def _latex_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
 
 
 class _Inputs:
-    r"""LaTeX with the files of `\input` in their places; none outside the collection is read."""
+    r"""Sources with the files that they take in; none outside the collection is read.
+
+    LaTeX takes in by `\input` and its like; Markdown by directives and embedded notes, each once.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self.taken: set[Path] = set()
         self._left = _MOST_INPUTS
+        self._once: set[Path] = set()
         self._texts: dict[Path, str] = {}
         self._files: dict[tuple[str, Path], Path | None] = {}
 
@@ -281,22 +294,41 @@ class _Inputs:
         opened = within | {path.resolve()}
 
         def content(command: re.Match[str]) -> str:
-            if self._left == 0:
-                return command[0]
-            file = self._file(command[1].strip(), path.parent)
-            if file is None or file in opened:
+            name = command[command.lastgroup or 0].strip()
+            file = self._file(name, path.parent)
+            if self._left == 0 or file is None or file in opened:
                 return command[0]
 
             self._left -= 1
+            if command.re is _INPUT:
+                self.taken.add(file)
+                return self.expanded(self.text(file), file, opened)
+            return self._in_markdown(command, file, opened)
+
+        pattern = _INPUT
+        if path.suffix.lower() in _MARKDOWN:
+            pattern = _MARKDOWN_INPUT
+        return pattern.sub(content, text)
+
+    def _in_markdown(self, command: re.Match[str], file: Path, opened: frozenset[Path]) -> str:
+        """Return what Markdown takes in; an embedded note stays a document of its own."""
+        if command["literal"]:
+            return f"{command['fence']}\n{_read(file)}\n{command['fence']}"
+        if file in self._once or file.suffix.lower() not in _MARKDOWN:
+            return ""
+        self._once.add(file)
+        if not command["note"]:
             self.taken.add(file)
-            return self.expanded(self._text(file), file, opened)
+        return self.expanded(self.text(file), file, opened)
 
-        return _INPUT.sub(content, text)
-
-    def _text(self, file: Path) -> str:
-        """Return a file without comments."""
+    def text(self, file: Path) -> str:
+        """Return a file without comments or front matter."""
         if file not in self._texts:
-            self._texts[file] = without_comments(_read(file))
+            text = _read(file)
+            if file.suffix.lower() in _MARKDOWN:
+                self._texts[file] = text[front_matter(text)[1] :]
+            else:
+                self._texts[file] = without_comments(text)
         return self._texts[file]
 
     def _file(self, name: str, folder: Path) -> Path | None:
@@ -307,7 +339,7 @@ class _Inputs:
 
     def _found(self, name: str, folder: Path) -> Path | None:
         for base in (folder, self.root):
-            for candidate in (base / name, base / f"{name}.tex"):
+            for candidate in (base / name, base / f"{name}.tex", base / f"{name}.md"):
                 file = candidate.resolve()
                 if file.is_file() and file.is_relative_to(self.root):
                     return file
@@ -321,6 +353,7 @@ _OF_BOOKS: Final = ("myst.yml", "_toc.yml", "conf.py")
 
 def _markdown_parts(text: str, path: Path, inputs: _Inputs, loose: bool = False) -> list[FilePart]:
     """Split Markdown at its headings and labelled statements."""
+    text = inputs.expanded(text, path)
     values, begin = front_matter(text)
     loose = loose or _is_in_book(path.parent, inputs.root)
     html = source_html(text, "markdown", loose)

@@ -159,3 +159,20 @@ def test_a_page_shows_callouts_footnotes_and_nested_lists() -> None:
     assert tree.css_first("ul > li > ol > li").text().strip() == "b"
     assert [sign.text() for sign in tree.css("sup")] == ["1", "1"]
     assert "Theorem (Main)." in " ".join(tree.text().split())
+
+
+def test_markdown_takes_in_files_of_its_folder_once(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (tmp_path / "secret.md").write_text("hidden")
+    (folder / "part.md").write_text("---\ntitle: Part\n---\nTaken $x$ in.\n![[main]]\n")
+    (folder / "code.py").write_text("print('$no$')\n")
+    (folder / "note.md").write_text("Embedded $y$.\n")
+    (folder / "main.md").write_text(
+        "# Main\n\n```{include} part.md\n```\n\n```{include} part.md\n```\n\n![[note]]\n\n"
+        "```{include} ../secret.md\n```\n\n```{literalinclude} code.py\n```\n"
+    )
+    rows = {row["id"]: row for row in read(folder)}
+    assert list(rows) == ["main.md#main", "note.md"]
+    assert rows["main.md#main"]["formulas"] == ["x", "y"]
+    assert rows["main.md#main"]["words"] == "Taken in. Embedded . print('$no$')"
