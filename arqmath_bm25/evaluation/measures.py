@@ -266,7 +266,12 @@ def _read_params(text: str) -> dict[str, Any]:
 
 
 def _check_range(metric: Any) -> None:
-    """Raise ValueError for a cut-off or a grade at which trec_eval ends the process."""
+    """Raise ValueError for what ir_measures lets pass, and trec_eval ends the process at."""
+    gains = metric.params.get("gains", {})
+    if not all(isinstance(number, int) for number in chain(gains, gains.values())):
+        raise ValueError(f"invalid param gains={gains}")
+    if metric.params.get("beta", 1.0) < 0:
+        raise ValueError(f"invalid param beta={metric.params['beta']}")
     for name in ("cutoff", "rel"):
         value = metric.params.get(name, 1)
         if not 1 <= value < _TOO_LARGE:
