@@ -396,8 +396,8 @@ def query_words(prose: str) -> str:
 
 
 def formula_words(latex: str) -> str:
-    """Return the words of formal languages for the symbols of a formula."""
-    return " ".join(_words_of_symbol(latex))
+    """Return the words of formal languages for the symbols of a formula, each once."""
+    return " ".join(dict.fromkeys(_words_of_symbol(latex)))
 
 
 @lru_cache(maxsize=_KEPT)
