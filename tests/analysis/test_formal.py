@@ -156,6 +156,8 @@ def test_a_symbol_is_one_word(unicode: str, latex: str, word: str) -> None:
 
 def test_a_formula_is_its_letters_and_symbols() -> None:
     assert formula_words(r"\frac{a}{b_1} \le \sqrt{x}") == "div a b 1 le sqrt x"
+    assert formula_words("f''(x) + f'(x)") == "f x"
+    assert formula_words(r"V^* \cdot V^{2}") == "v pow 2"
 
 
 @pytest.mark.parametrize("language", FORMAL)
