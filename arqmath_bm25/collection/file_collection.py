@@ -45,7 +45,7 @@ class Listing:
 
     root: Path
     names: list[str] = field(default_factory=list)  # of those that are read, in order
-    others: Counter[str] = field(default_factory=Counter)  # endings of the other files
+    others: list[str] = field(default_factory=list)  # the names of the other files
     links: int = 0  # that lead out of the folder
 
     @cached_property
@@ -147,7 +147,7 @@ def listed(data: Path, indexes: Path) -> Listing:
         if ending in READERS:
             listing.names.append(name)
         else:
-            listing.others[ending or "without an ending"] += 1
+            listing.others.append(name)
 
     return listing
 
@@ -294,7 +294,8 @@ def _tell_of(listing: Listing, files: int, unread: Mapping[Path, str]) -> None:
     """Say how many files were read, and what of the folder was not."""
     from arqmath_bm25.core.progress import counted, tell
 
-    left_out = [f"{count:,} {ending}" for ending, count in sorted(listing.others.items())]
+    endings = Counter(_ending(name) or "without an ending" for name in listing.others)
+    left_out = [f"{count:,} {ending}" for ending, count in sorted(endings.items())]
     if listing.links:
         left_out.append(f"{counted(listing.links, 'links')} out of the folder")
     if unread:

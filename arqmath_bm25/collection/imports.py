@@ -205,7 +205,8 @@ class Inputs:
         listing = listed(data, indexes)
         watched = dict.fromkeys([*listing.watched, *known])
         states = _states(listing.root, watched, known)
-        if states != known:
+        # What a file takes in may be there only now.
+        if states != known or before.get("others") != listing.others:
             watched = dict.fromkeys([*listing.watched, *listing.taken_in()])
             states = _states(listing.root, watched, states)
         return cls(data, listing, states, before)
@@ -236,7 +237,8 @@ class Inputs:
             if not _remove_import(folder / name):
                 kept.append(name)
 
-        now = {"import": store.name, "former": kept, "files": self._settled()}
+        now: dict[str, Any] = {"import": store.name, "former": kept}
+        now |= {"files": self._settled(), "others": self.listing.others}
         if now != self.before:
             # Without the right to write, the next call reads the files again.
             with suppress(InputError, OSError), complete(note) as file:

@@ -421,3 +421,13 @@ def test_options_may_stand_in_the_configuration_or_the_environment(
     monkeypatch.setenv("ARQMATH_DELIMITERS", "none")
     assert "up to date" in printed(*index)
     assert sorted((tmp_path / "i" / "notes" / "docs").iterdir()) == found
+
+
+def test_a_file_that_is_taken_in_may_come_later(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "week.tex").write_text(r"\section{A} Limits. \input{part.inc}")
+    imported(notes, tmp_path / "i", False)
+    (notes / "part.inc").write_text("Series.")
+    corpus = imported(notes, tmp_path / "i", False) / "corpus.jsonl"
+    assert "Series." in corpus.read_text()
