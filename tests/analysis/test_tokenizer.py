@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from pathlib import Path
 from urllib.request import urlopen
@@ -197,11 +198,15 @@ def test_a_tokenizer_runs_if_a_configuration_names_it(module: Path, tmp_path: Pa
     asked = ("--config", config, "--topics", topics, "--variant", "math")
     arqmath("run", "task1", *where, *asked, "--runs", tmp_path)
     (run,) = tmp_path.rglob("*.tsv")
-    for command in (("serve", "--port", "0"), ("verify", run)):
+    shutil.copy(topics, run.parent)
+    for command, advice in (
+        (("serve", "--port", "0"), 'latex.tokenizer: "my_tokens:letters"'),
+        (("verify", run), "if you trust it, give the configuration that names it with --config"),
+    ):
         TRUSTED.clear()  # as a new process has it
         sys.modules.pop("my_tokens", None)
         message = refused(*command, *where)
-        assert "if you trust it, give the configuration that names it with --config" in message
+        assert advice in message
         assert "my_tokens" not in sys.modules
     assert "as it was made" in printed("verify", run, *where, "--config", config)
     TRUSTED.clear()

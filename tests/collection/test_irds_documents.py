@@ -89,8 +89,9 @@ def test_a_label_below_zero_is_a_judgment_where_the_set_excludes_none(
 ) -> None:
     """Junk, spam, not relevant: it is ranked, for a run must not depend on judgments."""
     collection = arq.Collection(small, tmp_path / "indexes")
+    index = collection.index("docs", engine="flat")
     topics = collection.topics("docs", collection.path / "queries.jsonl")
-    run = collection.index("docs", engine="flat").run(topics)
+    run = index.run(topics)
     assert "excluded" not in topics
     assert set(run["docno"][run["qid"] == "q1"]) == {"thm/1", "2", "η3", "excluded"}
 
@@ -145,5 +146,5 @@ print(json.dumps(found[["qid", "docno"]].values.tolist()))
 
 def test_names_that_do_not_serve(small: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="irds:no/such: ir_datasets has no set of this name"):
-        arq.Collection("irds:no/such", tmp_path / "indexes")
+        arq.Collection("irds:no/such", tmp_path / "indexes").index("docs")
     assert not (tmp_path / "indexes").exists()

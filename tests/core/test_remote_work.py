@@ -105,7 +105,8 @@ def test_shards_make_the_index_that_one_build_makes(tmp_path: Path) -> None:
     index_parts(documents, tmp_path / "shards" / "lucene", ("tags",), 70, Twice())
     assert statistics(tmp_path / "one") == statistics(tmp_path / "shards")
     there = {path.name for path in (tmp_path / "shards").iterdir()}
-    assert there == {"lucene", *(f"lucene.ids.{ending}" for ending in ENDINGS)}
+    tables = [f"lucene.ids.{ending}" for ending in ENDINGS]
+    assert there == {"lucene", *tables, *(f"{table}.crc" for table in tables)}
     query = {"contents": {"common": 1.0, "xxx": 0.7}, "tags": {"33": 2.0, "69": 2.0}}
     one, shards = (
         LuceneSearcher(tmp_path / name / "lucene", 1.2, 0.75) for name in ("one", "shards")
