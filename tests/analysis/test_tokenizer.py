@@ -211,7 +211,8 @@ def test_a_tokenizer_runs_if_a_configuration_names_it(module: Path, tmp_path: Pa
     assert "as it was made" in printed("verify", run, *where, "--config", config)
     TRUSTED.clear()
     trust([config])  # as `serve --config` does
-    assert Index.open(Collection(data, tmp_path / "i"), "task1").search("$b$", "math", 1)
+    (store,) = (tmp_path / "i" / "some" / "task1").glob("flat-*")
+    assert Index.at(Collection(data, tmp_path / "i"), store).search("$b$", "math", 1)
     with pytest.raises(InputError, match="tokens: unknown; there are"):
         (tmp_path / "b").write_text("tokens: my_tokens", encoding="utf-8")
         trust([tmp_path / "b"])
