@@ -214,6 +214,8 @@ def read_formal(text: str, kind: LanguageName, is_file: bool = True) -> FormalTe
     descriptions = []
     for begin, end in comments:
         is_alone = text.startswith(language.docstring, begin) and begin not in attached
+        if is_alone and text[max(0, begin - 1) : begin] not in ("", "\n"):
+            continue  # of a field or a constructor
         if is_alone or text.startswith(language.description, begin):
             descriptions.append((begin, language.edges.sub("", text[begin:end]).strip()))
     ends = sorted({len(text), *begins, *(begin for begin, _ in descriptions)})

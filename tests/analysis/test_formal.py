@@ -105,6 +105,12 @@ def test_a_proof_begins_after_the_statement(text: str, proof: str) -> None:
     assert declaration(text).proof == proof
 
 
+def test_docstrings_of_fields_end_no_structure() -> None:
+    text = "structure Point where\n  /-- The first. -/\n  x : ℝ\n  /-- The last. -/\n  y : ℝ"
+    assert declaration(text).statement.split() == text.split()[2:]
+    assert "last" in formal_words(" ".join(text.split())).split()
+
+
 def test_names_are_parts_and_wholes() -> None:
     words = formal_words("abbrev Nat.gcd_comm").split()
     last = ["gcd", "comm", "gcdcomm"]
