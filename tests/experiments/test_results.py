@@ -83,7 +83,7 @@ def test_a_table_of_another_size_stands_beside_the_first() -> None:
 def test_the_book_of_30000_answers_is_about_what_remix_writes(lite: Path, tmp_path: Path) -> None:
     arqmath("remix", "--data", lite, "-o", tmp_path / "remix")
     book = book_of(Collection(tmp_path / "remix"))
-    assert set(book.tables) == {"task1-30000"}
+    assert set(book.tables) == {"task1-30000", "task1-seeds"}
     assert set(book.tables["task1-30000"].rows) <= set(
         book_of(Collection(lite)).tables["task1"].rows
     )
