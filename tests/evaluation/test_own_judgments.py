@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from typing import TYPE_CHECKING
 
 import ir_measures
@@ -261,6 +262,7 @@ def test_any_other_id_is_taken(tmp_path: Path, name: str) -> None:
 
 def test_why_says_which_documents_moved(own: Path) -> None:
     """One run is of this program, the other is not."""
+    shutil.copy("q.jsonl", own)  # where the program looks for it
     (own / "x.trec").write_text("q1\tQ0\td3\t1\t2.0\tx\nD.1\tQ0\td2\t1\t1.0\tx\n")
     runs = own / "x.trec", own / "text.trec"
     said = printed("compare", *runs, "--data", "mine.jsonl", "--qrels", "qrels.txt", "--why", "q1")
@@ -270,13 +272,15 @@ def test_why_says_which_documents_moved(own: Path) -> None:
 
 
 def test_what_takes_runs_finds_their_documents_and_queries(own: Path, tmp_path: Path) -> None:
+    shutil.copy("q.jsonl", own)  # where the program looks for it
     runs = own / "both.trec", own / "text.trec"
-    said = printed("compare", *runs, "--qrels", "qrels.txt", "--why", "q1")
+    data = ("--data", "mine.jsonl")
+    said = printed("compare", *runs, *data, "--qrels", "qrels.txt", "--why", "q1")
     assert "not explained" not in said
-    assert "as it was made" in printed("verify", runs[0])
-    printed("report", *runs, "--qrels", "qrels.txt", "-o", tmp_path / "report")
+    assert "as it was made" in printed("verify", runs[0], *data)
+    printed("report", *runs, *data, "--qrels", "qrels.txt", "-o", tmp_path / "report")
     assert "triangle area" in (tmp_path / "report/topics/B.7.html").read_text()
-    assert "3 topics" in printed("pool", *runs, "-o", tmp_path / "batch.csv")
-    (tmp_path / "q.jsonl").rename(tmp_path / "other.jsonl")
-    assert "no topic file is the one of" in refused("verify", runs[0])
+    assert "3 topics" in printed("pool", *runs, *data, "-o", tmp_path / "batch.csv")
+    (own / "q.jsonl").unlink()
+    assert "no topic file is the one of" in refused("verify", runs[0], *data)
     assert "venue" not in (own / "both.trec.manifest.json").read_text()
