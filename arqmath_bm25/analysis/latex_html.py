@@ -31,7 +31,7 @@ _KNOWN: Final = _SILENT | _REFERENCES | _IN_WORDS | {*_TABLE["fonts"], "ensurema
 _HEADINGS: Final = ("part", "chapter", "section", "subsection", "subsubsection")
 MATH_ENVIRONMENT: Final = rf"\\begin\{{(?P<name>(?:{'|'.join(sorted(_MATH))})\*?)\}}"
 
-_OPTION: Final = r"(?:[ \t]*+\[[^\[\]]{0,200}\])"
+_OPTION: Final = r"(?:[ \t]{0,9}\[[^\[\]]{0,200}\])"
 _TOKEN: Final = re.compile(
     r"(?P<comment>%[^\n]*+(?:\n[ \t]*+(?!\n))?)"
     rf"|\\(?:verb\*?|lstinline{_OPTION}?|mintinline{_OPTION}?\{{[^{{}}\n]{{0,40}}\}})"

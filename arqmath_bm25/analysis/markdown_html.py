@@ -45,7 +45,7 @@ _FRONT_MATTER: Final = re.compile(
     r"(?P<values>(?>(?:(?!(?:---|\.\.\.|\+\+\+)[ \t]*(?:\n|\Z))[^\n]*\n)*))"
     r"(?:---|\.\.\.|\+\+\+)[ \t]*(?:\n|\Z)"
 )
-_FRONT_LINE: Final = re.compile(r"^(\w+):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+_FRONT_LINE: Final = re.compile(r"^(\w+):(.*)$", re.MULTILINE)
 _MYST: Final = re.compile(r"^[ \t>]*(?:`{3,}|:{3,}|~{3,})\{[a-z]|\{[a-z][a-z:.-]*\}`", re.MULTILINE)
 _PANDOC: Final = re.compile(r"^:::|\{#|\\@ref\(|^```\{|^bibliography:", re.MULTILINE)
 _ROW: Final = re.compile(r"^[ \t>]*\|[^\n]*\$[^\n]*", re.MULTILINE)
@@ -57,13 +57,16 @@ _OPENS_DISPLAY: Final = re.compile(rf"(?<![\\$])\$\$|\\\\?\[|{MATH_ENVIRONMENT}"
 _OPENS_FORMULA: Final = re.compile(rf"{_OPENS_DISPLAY.pattern}|(?<![\\$])\$(?!\s)")
 _CLOSING: Final = {"(": ")", "[": "]"}
 _EQUATION_LABEL: Final = re.compile(
-    r"[ \t]*(?:\(([^()\s]{1,99})\)|\{#([\w:.-]{1,99})[^{}\n]*\})[ \t]*$", re.MULTILINE
+    r"[ \t]{0,99}(?:\(([^()\s]{1,99})\)|\{#([\w:.-]{1,99})[^{}\n]{0,300}\})[ \t]{0,99}$",
+    re.MULTILINE,
 )
 _LABEL_OF_BOOKDOWN: Final = re.compile(r"\(\\#([\w:-]{1,99})\)")
 _CODE_SPAN: Final = re.compile(r"(`{1,9})[^`\n]+\1")
 
 # Marks within a line.
-_ATTRIBUTE: Final = r"(?:[#.][A-Za-z][\w:.-]*|[A-Za-z][\w-]*=(?:\"[^\"\n]{0,200}\"|[\w.%-]+))"
+_ATTRIBUTE: Final = (
+    r"(?:[#.][A-Za-z][\w:.-]{0,99}|[A-Za-z][\w-]{0,40}=(?:\"[^\"\n]{0,200}\"|[\w.%-]{1,99}))"
+)
 _MARK: Final = re.compile(
     r"(?<!\w)(?P<embed>!?)\[\[(?=[^\[\]\n|]*[^\W\d_])(?!\s)(?P<target>[^\[\]\n|]{1,300}?)(?:\\?\|(?P<text>[^\[\]\n]{0,300}))?\]\]"
     r"|\{(?P<role>[A-Za-z][\w:.+-]{0,40})\}(?P<ticks>`{1,3})(?!`)(?P<content>[^`]{1,2000})(?P=ticks)"
@@ -75,10 +78,10 @@ _MARK: Final = re.compile(
     rf"|@(?P<reference>(?:{'|'.join(_TABLE['prefixes'].split())})-[\w-]+)"
     r"|\[(?P<cites>(?:[^\[\]@\n]{0,99}[^\w\[\]@])?@[\w][^\[\]\n]{0,300})\](?![\[(])"
 )
-_ROLE_TEXT: Final = re.compile(r"\A!?(.*?)[ \t]*<[^<>]*>\Z", re.DOTALL)
+_ROLE_TEXT: Final = re.compile(r"\A!?(.*)<[^<>]*>\Z", re.DOTALL)
 _HEADING_ATTRIBUTES: Final = re.compile(
-    rf"[ \t]*\{{:?[ \t]*(?:-|(?:-[ \t]+)?{_ATTRIBUTE}(?:[ \t]+(?:-|{_ATTRIBUTE})){{0,9}})[ \t]*\}}"
-    r"[ \t#]*\Z"
+    rf"[ \t]{{0,99}}\{{:?[ \t]{{0,9}}(?:-|(?:-[ \t]{{1,9}})?{_ATTRIBUTE}"
+    rf"(?:[ \t]{{1,9}}(?:-|{_ATTRIBUTE})){{0,9}})[ \t]{{0,9}}\}}[ \t#]{{0,99}}\Z"
 )
 _ID: Final = re.compile(r"#([\w:.-]+)")
 _BLOCK_ID: Final = re.compile(r"[ \t]\^[A-Za-z0-9][\w-]{3,40}\Z")
@@ -96,7 +99,9 @@ _BLOCK: Final = re.compile(
 _DIV_EDGE: Final = re.compile(r"^[ \t>]*(?::{3,})[ \t]*(?P<opens>[^\s:][^\n]*)?$", re.MULTILINE)
 _LATEX_EDGE: Final = re.compile(r"\\(?P<edge>begin|end)\{(?P<name>[A-Za-z]{1,40}\*?)\}")
 _QUOTED: Final = re.compile(r" {0,3}> ?")
-_OPTION: Final = re.compile(r"[ \t]*:(?P<key>[\w-]+):[ \t]*(?P<value>[^\n]*)")
+_OPTION: Final = re.compile(r"[ \t]{0,99}:(?P<key>[\w-]{1,99}):(?P<value>[^\n]*)")
+_QUOTED_VALUE: Final = re.compile(r"([\w-]{1,40})[ \t]{0,9}=[ \t]{0,9}\"([^\"]*)\"")
+_ANY_VALUE: Final = re.compile(r"[\w-]{1,40}[ \t]{0,9}=[ \t]{0,9}(?:\"[^\"]*\"|\S+)")
 _VALUE: Final = re.compile(r"[\w-]+[ \t]*[=:][ \t]*(?:\"([^\"\n]*)\"|'([^'\n]*)'|([^\s,]+))")
 _TARGET: Final = re.compile(r"\(([^()\s]{1,99})\)=[ \t]*\Z")
 _FIRST_HEADING: Final = re.compile(r"\s*#{1,6}[ \t]+([^\n]*)\n?")
@@ -104,7 +109,8 @@ _FIRST_HEADING: Final = re.compile(r"\s*#{1,6}[ \t]+([^\n]*)\n?")
 # HTML within Markdown.
 _HTML: Final = re.compile(
     r"<!--.*?(?:-->|\Z)|<(?P<silent>script|style|svg|iframe|textarea|noscript)\b.*?(?:</(?P=silent)>|\Z)"
-    r"|<[?!][^>]*>|<(?P<end>/?)(?P<name>[A-Za-z][A-Za-z0-9-]*)(?P<attributes>(?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>",
+    r"|<[?!][^<>]*>|<(?P<end>/?)(?P<name>[A-Za-z][A-Za-z0-9-]*+)"
+    r"(?P<attributes>(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*)>",
     re.DOTALL | re.IGNORECASE,
 )
 _HTML_ATTRIBUTE: Final = re.compile(
@@ -144,7 +150,7 @@ def front_matter(text: str) -> tuple[dict[str, Any], int]:
 
             values = from_yaml(front["values"])
     except ValueError:  # such as "title: Sets: a primer"
-        values = dict(_FRONT_LINE.findall(front["values"]))
+        values = _plain_values(front["values"])
     if not isinstance(values, dict) or not values:
         return {}, 0
     return values, front.end()
@@ -226,7 +232,7 @@ def _between_dollars(
     text: str, start: int, limit: int, loose: bool
 ) -> tuple[str, bool, int] | None:
     stop = text.find("$", start, limit)
-    while stop > 0 and text[stop - 1] == "\\":
+    while stop > 0 and _is_escaped(text, start, stop):
         stop = text.find("$", stop + 1, limit)
     latex = text[start : max(start, stop)]
     if not latex.strip() or "\n\n" in latex or is_money(text, start, stop):
@@ -236,6 +242,14 @@ def _between_dollars(
         if has_blank or text[stop + 1 : stop + 2].isdecimal():
             return None
     return latex, False, stop + 1
+
+
+def _is_escaped(text: str, start: int, place: int) -> bool:
+    """Return whether an odd number of backslashes stand before a place; two are a line's end."""
+    first = place
+    while first > start and text[first - 1] == "\\":
+        first -= 1
+    return (place - first) % 2 == 1
 
 
 def _end_of_environment(text: str, name: str, start: int, limit: int) -> int:
@@ -288,14 +302,11 @@ def _late_display(state: StateBlock, first: int, last: int, silent: bool) -> boo
 def _lines_of_display(
     state: StateBlock, first: int, last: int, silent: bool, at_begin: bool
 ) -> bool:
-    begin = state.bMarks[first] + state.tShift[first]
-    end = state.eMarks[first]
-    line = state.src[begin:end]
-    if "$" not in line and "\\" not in line:
-        return False
-    opening = _OPENS_DISPLAY.match(line)
-    if not at_begin:
-        opening = _unclosed(_CODE_SPAN.sub(lambda code: "x" * len(code[0]), line))
+    if at_begin:
+        begin = state.bMarks[first] + state.tShift[first]
+        opening = _OPENS_DISPLAY.match(state.src[begin : state.eMarks[first]])
+    else:
+        begin, opening = _first_unclosed(state, first, last)
     if opening is None:
         return False
 
@@ -315,15 +326,60 @@ def _lines_of_display(
     if silent:
         return True
 
-    # What is indented after a display is no code, but the rest of its paragraph.
-    while after + 1 < last and not state.isEmpty(after + 1) and state.is_code_block(after + 1):
-        after += 1
+    after = _end_of_displays(state, found[2], after, last)
     content = state.getLines(first, after + 1, state.blkIndent, False).strip()
     _push(state, "<p>")
     _push_inline(state, content, [first, after + 1])
     _push(state, "</p>\n")
     state.line = after + 1
     return True
+
+
+def _first_unclosed(state: StateBlock, first: int, last: int) -> tuple[int, re.Match[str] | None]:
+    """Return where a line begins, and the formula in it that ends in a later one.
+
+    It is the line `first`, or one of those that are indented after it, at which no block begins.
+    """
+    number = first
+    while True:
+        begin = state.bMarks[number] + state.tShift[number]
+        line = state.src[begin : state.eMarks[number]]
+        if "$" in line or "\\" in line:
+            opening = _unclosed(_CODE_SPAN.sub(lambda code: "x" * len(code[0]), line))
+            if opening is not None:
+                return begin, opening
+
+        number += 1
+        if number >= last or state.isEmpty(number) or not state.is_code_block(number):
+            return begin, None
+
+
+def _end_of_displays(state: StateBlock, stop: int, after: int, last: int) -> int:
+    """Return the last line of the paragraph of a display that ends at `stop`, in line `after`.
+
+    Another formula may begin in a line of the paragraph and end in a later one. What is indented
+    after a display is no code, but the rest of its paragraph.
+    """
+    while True:
+        rest = state.src[stop : state.eMarks[after]]
+        opening = _unclosed(_CODE_SPAN.sub(lambda code: "x" * len(code[0]), rest))
+        found = None
+        if opening is not None:
+            found = formula_at(state.src, stop + opening.start(), len(state.src), False)
+
+        if found is not None and found[2] > state.eMarks[after]:
+            end = after
+            while end + 1 < last and state.eMarks[end] < found[2]:
+                end += 1
+            if state.eMarks[end] < found[2]:
+                return after
+            after = end
+            stop = found[2]
+        elif after + 1 < last and not state.isEmpty(after + 1) and state.is_code_block(after + 1):
+            after += 1
+            stop = state.bMarks[after]
+        else:
+            return after
 
 
 def _unclosed(line: str) -> re.Match[str] | None:
@@ -402,11 +458,11 @@ def _push_role(state: StateInline, role: str, content: str) -> None:
         named = _ROLE_TEXT.match(text)
         _push(state, markup.reference(target))
         if named is not None:
-            _push(state, markup.plain(named[1]))
+            _push(state, markup.plain(named[1].rstrip()))
     elif name not in NAMES["silent_roles"]:
         named = _ROLE_TEXT.match(text)
         if named is not None:
-            text = named[1]
+            text = named[1].rstrip()
         state.push("text", "", 0).content = text
 
 
@@ -552,8 +608,8 @@ def _header(opening: re.Match[str]) -> tuple[str, str, str]:
     braces = opening["braces"]
     if braces is None:
         return (opening["word"] or "").lower(), "", title
-    values = dict(re.findall(r'([\w-]+)[ \t]*=[ \t]*"([^"]*)"', braces))
-    words = re.sub(r'[\w-]+[ \t]*=[ \t]*(?:"[^"]*"|\S+)', " ", braces).replace(",", " ").split()
+    values = dict(_QUOTED_VALUE.findall(braces))
+    words = _ANY_VALUE.sub(" ", braces).replace(",", " ").split()
     names = [word.lstrip(".").rpartition(":")[2].rstrip("*") for word in words if word[0] != "#"]
     names = [name.removeprefix("callout-") for name in names]
     labels = [word[1:] for word in words if word[0] == "#"]
@@ -614,12 +670,17 @@ def _content(state: StateBlock, first: int, last: int, opening: re.Match[str]) -
     return lines
 
 
+def _plain_values(text: str) -> dict[str, str]:
+    """Return the values of lines `key: value`."""
+    return {key: value.strip() for key, value in _FRONT_LINE.findall(text)}
+
+
 def _options(lines: list[str]) -> tuple[int, dict[str, str]]:
     """Return how many lines the options of a directive take, and their values."""
     values: dict[str, str] = {}
     if lines[0].strip() == "---" and "---" in map(str.strip, lines[1:]):
         end = [line.strip() for line in lines].index("---", 1)
-        return end + 1, dict(_FRONT_LINE.findall("\n".join(lines[1:end])))
+        return end + 1, _plain_values("\n".join(lines[1:end]))
     for number, line in enumerate(lines):
         option = _OPTION.match(line)
         if option is None:

@@ -33,7 +33,7 @@ _EDGE: Final = re.compile(
 )
 _TITLE: Final = re.compile(r"<strong>((?>(?:(?!</?(?:strong|div|p)\b).)*))</strong>", re.DOTALL)
 _LOWEST: Final = 7  # level of statements
-_ATTRIBUTE: Final = re.compile(r'([a-z-]+)="([^"<>]*)"')
+_ATTRIBUTE: Final = re.compile(r'([a-z-]{1,40})="([^"<>]*)"')
 
 
 def formula(latex: str, display: bool = False) -> str:

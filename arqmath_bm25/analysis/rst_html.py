@@ -27,7 +27,7 @@ _DROPPED: Final = frozenset(_TABLE["dropped"].split())
 _CODE: Final = frozenset(_TABLE["code"].split())
 _DIRECTIVE: Final = re.compile(r"^[ \t]*\.\.[ \t]+([\w:+.-]+)::", re.MULTILINE)
 _ROLE: Final = re.compile(r":([A-Za-z][\w:+.-]{0,40}):`")
-_NAMED_TARGET: Final = re.compile(r"\A(.*?)\s*<([^<>]*)>\Z", re.DOTALL)
+_NAMED_TARGET: Final = re.compile(r"\A(.*)<([^<>]*)>\Z", re.DOTALL)
 _SETTINGS: Final = {
     "_disable_config": True,
     "docinfo_xform": True,
@@ -125,11 +125,11 @@ def _role(
         target = nodes.reference("", "")
         target["label"] = text
         if named is not None:
-            target = nodes.reference("", named[1])
+            target = nodes.reference("", named[1].rstrip())
             target["label"] = named[2]
         return [target], []
     if named is not None:
-        text = named[1]
+        text = named[1].rstrip()
     return [nodes.inline("", text.lstrip("~!"))], []
 
 

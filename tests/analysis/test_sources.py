@@ -152,7 +152,7 @@ def by_pandoc(block: Any) -> Iterable[tuple[bool, str]]:
         elif kind in ("Link", "Image"):  # but for references, which LaTeX numbers
             yield from by_pandoc([] if ["reference-type", "ref"] in content[0][2] else content[1])
         elif kind in ("RawInline", "RawBlock"):
-            yield False, re.sub(r"\\(?:ref|cite)\b.*", " ", content[1])
+            yield False, re.sub(r"\\(?:eqref|ref|cite)\b.*", " ", content[1])
         else:
             yield False, " "
             yield from by_pandoc(content)

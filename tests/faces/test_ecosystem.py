@@ -381,6 +381,8 @@ QRELS = {"q1": {"a": 0, "b": 1}, "q2": {"c": 1, "d": 1}}
 AP = (1 / 2 + 1 / 2) / 2  # by hand
 
 
+# The classes of Numba's warnings are not known to the process that collects the results.
+@pytest.mark.filterwarnings("ignore")
 def test_runs_and_judgments_of_ranx_are_scored(peers: list[str]) -> None:
     import ranx
 

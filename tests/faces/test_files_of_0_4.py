@@ -12,9 +12,6 @@ from pathlib import Path
 import pytest
 from program import arqmath, json_of, refused
 
-from arqmath_bm25.core.configuration import default_config
-from arqmath_bm25.tasks import configured
-
 OLD = Path(__file__).parent / "written_by_0_4"
 RANKED = OLD / "bm25arq-task1-bm25-auto-both-P.tsv"
 
@@ -68,14 +65,6 @@ def test_a_run_is_valid_and_goes_into_reports_pools_and_fusions(tmp_path: Path) 
 @pytest.mark.parametrize("name", [RANKED.name, "fused.tsv"])
 def test_a_run_is_verified_by_the_version_that_wrote_it(name: str) -> None:
     assert "version 0.4.0 wrote it, and can verify the run" in refused("verify", OLD / name)
-
-
-def test_the_configuration_of_task1_has_the_same_settings() -> None:
-    former = configured("task1", OLD / "task1.yaml").settings
-    present = configured("task1", default_config("task1")).settings
-    changed = {"brevity": 0}  # the rule is of 0.5
-    query = present.query.model_copy(update=changed)
-    assert former == present.model_copy(update={"query": query})
 
 
 def test_calls_are_taken(tmp_path: Path) -> None:
