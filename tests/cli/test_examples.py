@@ -50,6 +50,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
         arqmath("pool", "a.tsv", "-o", "batch.csv", "--depth", "2")
         for name in ("one.csv", "two.csv"):
             write_results(Path("batch.csv"), Path(name))
+        Path("notes").mkdir()
+        Path("notes/one.md").write_text("# Primes\n\nThere is no largest prime $p$.\n")
     return folder
 
 

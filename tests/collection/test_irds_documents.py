@@ -100,7 +100,8 @@ def test_serve_and_the_library(small: str, tmp_path: Path) -> None:
     collection = arq.Collection(small, tmp_path / "indexes")
     index = collection.index("docs", engine="flat")
     found = index.document("η3")
-    assert found == {"docno": "η3", "title": "", "text": r"Euler found $e^{i\pi}+1=0$."}
+    assert found["text"] == r"Euler found $e^{i\pi}+1=0$."
+    assert (found["docno"], found["title"]) == ("η3", "")
     with pytest.raises(InputError, match="has no document 'no'"):
         index.document("no")
     opened = Collection(small, tmp_path / "indexes")
@@ -147,4 +148,4 @@ print(json.dumps(found[["qid", "docno"]].values.tolist()))
 def test_names_that_do_not_serve(small: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="irds:no/such: ir_datasets has no set of this name"):
         arq.Collection("irds:no/such", tmp_path / "indexes").index("docs")
-    assert not (tmp_path / "indexes").exists()
+    assert not [path for path in (tmp_path / "indexes").rglob("*") if path.is_file()]

@@ -6,7 +6,6 @@ import ast
 import html
 import re
 import sys
-import tomllib
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -55,12 +54,6 @@ _MATH: Final = re.compile(
 )
 
 
-def repository() -> str:
-    """Return where the project lives, as pyproject.toml says."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return str(project["urls"]["Repository"])
-
-
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are not in docs/."""
     for name, source in FROM_ROOT.items():
@@ -93,18 +86,21 @@ def _row(path: Path) -> str:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Point links at pages of the site, or at the repository, and draw formulas."""
+    """Point links at pages and files of the site, and draw formulas."""
     name = page.file.src_uri
     directory = PurePosixPath() if name in FROM_ROOT else PurePosixPath("docs")
 
     def link(match: re.Match[str]) -> str:
-        return match[1] + target_of(match[2], directory, files) + match[3]
+        return match[1] + target_of(match[2], directory, files, config) + match[3]
 
     return _MATH.sub(_drawn, _LINK.sub(link, markdown))
 
 
-def target_of(target: str, directory: PurePosixPath, files: Files) -> str:
-    """Return what a link of a page in a directory of the repository says in the site."""
+def target_of(target: str, directory: PurePosixPath, files: Files, config: MkDocsConfig) -> str:
+    """Return what a link of a page in a directory of the repository says in the site.
+
+    A file that is no page becomes a file of the site.
+    """
     parts = urlsplit(target)
     if parts.scheme or not parts.path:
         return target
@@ -119,8 +115,13 @@ def target_of(target: str, directory: PurePosixPath, files: Files) -> str:
     file = files.get_file_from_path(in_site)
     if file and file.inclusion.is_included():
         return in_site + fragment
-    if (ROOT / path).exists():
-        return f"{repository()}/blob/main/{path}{fragment}"
+    if (ROOT / path).is_file():
+        copy = path
+        if path.endswith(".md"):
+            copy = f"{path}.txt"  # or it would be a page
+        if files.get_file_from_path(copy) is None:
+            files.append(File.generated(config, copy, abs_src_path=str(ROOT / path)))
+        return copy
     return target  # MkDocs names it, and the build fails
 
 
