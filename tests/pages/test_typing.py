@@ -1,0 +1,69 @@
+"""What the page finds while one types, and what it advises for a word that no document has."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from lecturer import write_notes
+from serving import Client, folder_site, running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def lines_of(name: str) -> list[str]:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()
+
+
+QUESTIONS: Final = lines_of("typed_questions.txt")
+MISTAKES: Final = [line.split("\t") for line in lines_of("typed_mistakes.tsv")]
+
+
+@pytest.fixture(scope="module")
+def notes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    folder = write_notes(tmp_path_factory.mktemp("lecturer"))
+    with running(folder_site(folder, folder / "indexes")) as address:
+        yield Client(address)
+
+
+def typed(notes: Client, text: str) -> list[dict[str, Any]]:
+    answer = notes.get("/api/search", q=text, prefix=1)
+    assert answer.status == 200, answer.text
+    hits: list[dict[str, Any]] = answer.json()["results"]
+    return hits
+
+
+def words_of(hits: list[dict[str, Any]]) -> list[str]:
+    text = " ".join(f"{hit['title']} {hit['text']}" for hit in hits)
+    return re.findall(r"[^\W\d_]+", text.casefold())
+
+
+@pytest.mark.xfail(strict=True, reason="not built yet")
+def test_results_come_while_one_types(notes: Client) -> None:
+    empty, found_early, states = [], 0, 0
+    for question in QUESTIONS:
+        answer = notes.get("/api/search", q=question).json()["results"]
+        for length in range(3, len(question) + 1):
+            text = question[:length]
+            states += 1
+            hits = typed(notes, text)
+            last = re.split(r"[^\w]", text)[-1]
+            if not any(word.startswith(last) for word in words_of(hits)):
+                empty.append(text)
+            found_early += answer[0]["doc_id"] in [hit["doc_id"] for hit in hits]
+
+    assert len(empty) <= states // 20, empty
+    assert found_early >= 0.6 * states
+
+
+@pytest.mark.xfail(strict=True, reason="not built yet")
+def test_mistakes_in_a_word_are_found_or_named(notes: Client) -> None:
+    missed = []
+    for mistake, word in MISTAKES:
+        answer = notes.get("/api/search", q=mistake).json()
+        if word not in words_of(answer["results"]) and answer["suggestion"] != word:
+            missed.append((mistake, answer["suggestion"]))
+    assert len(missed) <= 4, missed
