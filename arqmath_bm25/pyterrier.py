@@ -8,6 +8,7 @@ nothing here needs.
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ import pyterrier as pt
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
-from arqmath_bm25.engines.lucene.jvm import prepare
+from arqmath_bm25.engines.lucene.jvm import java_variables, prepare
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 with suppress(InputError):  # flat postings are searched without Java
     prepare()
+    os.environ.update(java_variables())  # PyTerrier starts Java when it is first needed
     if not pt.java.started():  # both jars bring a logger; PyTerrier sets the level of Terrier's
         pt.java.add_option("-Dslf4j.provider=ch.qos.logback.classic.spi.LogbackServiceProvider")
         pt.java.add_option("-Dslf4j.internal.verbosity=WARN")

@@ -17,9 +17,9 @@ from typing import Any, Final, NamedTuple
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
-from arqmath_bm25.core import guesses
 from arqmath_bm25.core.errors import InputError, cause
 from arqmath_bm25.core.progress import console
+from arqmath_bm25.core.tables import read_table
 from arqmath_bm25.version import __version__
 
 
@@ -67,7 +67,7 @@ COMMANDS: Final = {
 # Commands whose function has another name, since Python has a function of this name.
 FUNCTIONS: Final = {"eval": "evaluate"}
 
-# The base class of the errors for wrong calls.
+# The base class of the errors for wrong calls, for which typer has no public name.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 # As a library the package writes nothing to standard error; the program does.
@@ -75,7 +75,7 @@ console.quiet = False
 _SETTINGS: Final = {"help_option_names": ["-h", "--help"]}
 
 # The layout of help imports a class of each module, for Markdown and tracebacks, which no help here
-# has. Loading these modules takes half of the time of `--help`.
+# has. Loading these modules takes half of the time of `--help`, and rich has no setting for it.
 _UNUSED: Final = {"rich.markdown": "Markdown", "rich.traceback": "Traceback"}
 
 
@@ -90,6 +90,11 @@ def _load_layout_of_help() -> None:
     import_module("typer.rich_utils")
     for name in absent:
         del sys.modules[name]
+
+
+def _guesses() -> dict[str, Any]:
+    """Return the names that people try first, with those of this program."""
+    return read_table(f"{__path__[0]}/guesses.py")
 
 
 class _PlainHelp:
@@ -133,10 +138,10 @@ class _Command(_PlainHelp, TyperCommand):
         kind = type(error).__name__
         flags = {flag for param in self.params for flag in param.opts}
         if kind == "NoSuchOption":
-            guessed = guesses.OPTIONS.get(error.option_name, ())
-            known = [name for name in guessed if name in flags]
-            if known:
-                error.possibilities = known[:1]
+            for option, tried in _guesses()["options"].items():
+                if error.option_name in tried and option in flags:
+                    error.possibilities = [option]
+                    break
             return error
 
         if kind == "BadOptionUsage" and "requires an argument" in error.message:
@@ -183,11 +188,10 @@ class _Commands(_PlainHelp, TyperGroup):
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             word = args[0].casefold()
             near = get_close_matches(word, COMMANDS, n=1)
+            meant = _guesses()["commands"].get(word, *near)
             advice = f"there are {', '.join(COMMANDS)}."
-            if word in guesses.COMMANDS:
-                advice = f"did you mean {guesses.COMMANDS[word]}?"
-            elif near:
-                advice = f"did you mean {near[0]}?"
+            if meant:
+                advice = f"did you mean {meant}?"
             ctx.fail(f"No such command {args[0]!r}; {advice}")
 
         name, command, rest = super().resolve_command(ctx, args)

@@ -15,12 +15,8 @@ Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 S = TypeVar("S", bound="Settings")
 NamePart = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
 
-# The keys of version 0.4 that have other names since, by the part that they stand in; version 0.6
-# refuses them.
-FORMER_KEYS: Final = {
-    "": {"stages": "rerank"},
-    "query": {"saturation": "k3", "most": "max_terms", "common": "max_df"},
-}
+# Keys of version 0.4 that have other names since, or none.
+_OF_0_4: Final = ("stages", "saturation", "most", "common", "formulas")
 
 
 class Settings(BaseModel):
@@ -77,12 +73,6 @@ def load(model: type[S], path: Path, default: Path | None = None) -> S:
     names the file and every key with a wrong value.
     """
     loaded = _read(path)
-    if isinstance(loaded, dict):
-        loaded, former = with_current_keys(loaded)
-        if former:
-            from arqmath_bm25.core.progress import tell  # not in the workers of builds
-
-            tell(f"{path}: keys of version 0.4, which 0.6 will not know: {', '.join(former)}")
     if default is not None and isinstance(loaded, dict) and not _is_complete(model, loaded):
         complete = load(model, default).model_dump(mode="json")
         loaded = _merged(complete, loaded)
@@ -109,29 +99,6 @@ def _read(path: Path) -> Any:
         raise InputError(f"{path}: cannot read the configuration: {error.strerror}") from error
     except ValueError as error:
         raise InputError(f"{path}: not YAML: {error}") from error
-
-
-def with_current_keys(settings: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return settings with the keys of this version, and the former keys that they had.
-
-    A key that is given under both names is left unchanged, so that it is refused later.
-    """
-    former = []
-    for part, names in FORMER_KEYS.items():
-        values = settings.get(part) if part else settings
-        if not isinstance(values, dict):
-            continue
-
-        renamed = {}
-        for key, value in values.items():
-            name = names.get(key, key)
-            if name != key and name in values:
-                name = key
-            if name != key:
-                former.append(f"{key} (now {name})")
-            renamed[name] = value
-        settings = {**settings, part: renamed} if part else renamed
-    return settings, former
 
 
 def _is_complete(model: type[BaseModel], loaded: dict[str, Any]) -> bool:
@@ -178,6 +145,8 @@ def faults(error: ValidationError, model: type[BaseModel] | None = None) -> str:
             known = _keys(model, fault["loc"][:-1])
         if known:
             says = f"unknown; there are {', '.join(known)}"
+        if fault["type"] == "extra_forbidden" and fault["loc"][-1] in _OF_0_4:
+            says += " (this key is of version 0.4; version 0.5 reads it)"
         texts.append(": ".join(filter(None, (where, says))))
     return "; ".join(texts)
 

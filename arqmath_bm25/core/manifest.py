@@ -40,11 +40,18 @@ class Manifest:
     def read(cls, directory: Path) -> Manifest | None:
         """Read the manifest of a store; None if there is none.
 
-        Raises NoIndexError if the manifest is damaged.
+        Raises NoIndexError if the manifest is damaged, or of a version with other indexes.
         """
         path = directory / MANIFEST
         try:
             content = parse_json(path.read_bytes())
+            version = str(content.get("version", __version__))
+            if minor(version) != minor(__version__):
+                raise NoIndexError(
+                    f"{directory}: this index was built by version {version}, which reads it; this "
+                    f"is {__version__}",
+                    directory.parent.name,
+                )
             if content.pop("sha256", None) != digest_of(content):
                 raise ValueError("it has other content than was written")
             return _FORM.validate_python(content)
@@ -52,8 +59,7 @@ class Manifest:
             return None
         except (OSError, ValueError, TypeError, AttributeError) as error:
             raise NoIndexError(
-                f"{path}: damaged, or of another version of the program "
-                f"({' '.join(str(error).split())[:60]})",
+                f"{path}: damaged ({' '.join(str(error).split())[:60]})",
                 directory.parent.name,
             ) from None
 
@@ -66,8 +72,6 @@ class Manifest:
 
     def stale_reason(self, recipe: Mapping[str, Any], sources: Sequence[Source]) -> str | None:
         """Return why the index does not fit this recipe and these files; None if it does."""
-        if minor(self.version) != minor(__version__):
-            return f"this index was built by version {self.version}, this is {__version__}"
         if self.recipe.get("analysis version") != recipe.get("analysis version"):
             return "this index was built with an older analysis of text and formulas"
         if self.sources != sources:

@@ -84,8 +84,10 @@ def _why_absent(store: Path, recipe: Mapping[str, Any], sources: Sequence[Source
             f"{folder}: there is no index of these settings and files; there are, to be opened by "
             f"their paths in place of {folder.name}, {there}"
         )
-    if is_before_stores(folder):
-        return f"{folder}: this index was built by a version before 0.5; remove its files"
+    try:
+        Manifest.read(folder)  # The index of version 0.4 was the folder itself.
+    except NoIndexError as error:
+        return str(error)
 
     # The name of a store tells its files, that of the collection's folder does not.
     for same in sorted(folder.parent.parent.glob(f"*/{folder.name}/{store.name}")):
@@ -146,11 +148,6 @@ def remove_unless_open(store: Path) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def is_before_stores(folder: Path) -> bool:
-    """Return whether a task has an index of version 0.4 or earlier, which was the folder itself."""
-    return (folder / MANIFEST).is_file()
 
 
 def outdated(asked: Path) -> list[Path]:

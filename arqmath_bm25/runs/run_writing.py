@@ -20,7 +20,6 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import numpy as np
 
 from arqmath_bm25.analysis.answer_text import one_line
-from arqmath_bm25.core.configuration import with_current_keys
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RunTask
 from arqmath_bm25.core.records import Hit
@@ -186,13 +185,12 @@ def provenance(run: Path) -> Provenance:
     manifest = read_manifest(run)
     data = _part(manifest, "data")
     collection = _part(data, "test collection")
-    settings, _ = with_current_keys(_part(manifest, "settings"))
     return Provenance(
         collection=_text(collection, "name"),
         sha256=_text(collection, "sha256"),
         qrels=_text(_part(manifest, "qrels"), "name"),
         topics=_beside(run, _part(manifest, "topics")),
-        settings=settings,
+        settings=_part(manifest, "settings"),
         variant=_text(manifest, "variant"),
         manual=bool(manifest.get("queries")),
     )

@@ -131,6 +131,7 @@ def _written(
         postings = FlatPart()
     # Analysis makes millions of objects and hardly a cycle: to look for cycles again and again took
     # a fifth of the time.
+    was_enabled, frozen = gc.isenabled(), gc.get_freeze_count()
     gc.disable()
     try:
         with writing.open("w", encoding="utf-8", newline="\n") as lines:
@@ -145,9 +146,11 @@ def _written(
                     fields = {"id": document.doc_id, **_text(document.own), **spelled[1]}
                     lines.write(_encode(fields) + "\n")
     finally:
-        gc.freeze()  # to look through all that is young once would take as long
-        gc.unfreeze()
-        gc.enable()
+        if was_enabled:
+            gc.freeze()  # to look through all that is young once would take as long
+            gc.enable()
+        if was_enabled and not frozen:  # by the program that calls
+            gc.unfreeze()
     if forms.json:
         writing.rename(part)
     if postings:

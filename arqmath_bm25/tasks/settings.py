@@ -158,17 +158,6 @@ class RerankSettings(Settings):
     thread: Weight = 0
     depth: Annotated[int, Field(ge=1)] = 100
 
-    @model_validator(mode="before")
-    @classmethod
-    def _without_formulas(cls, values: Any) -> Any:
-        """Leave out the weight that version 0.4 had for MaxSim of formulas."""
-        if not isinstance(values, dict) or "formulas" not in values:
-            return values
-        from arqmath_bm25.core.progress import tell  # not in the workers of builds
-
-        tell("rerank: `formulas` is not used: version 0.5 has no MaxSim; delete this key")
-        return {key: value for key, value in values.items() if key != "formulas"}
-
 
 class LabSettings(TaskSettings):
     """Settings that the labs' tasks share: official names of runs."""

@@ -110,12 +110,25 @@ ensure(IndexContent.of(configured("task1"), collection), Processes(1), [Engine("
 
 
 def test_java_that_runs_already_serves_if_it_has_the_jar_and_is_explained_if_not() -> None:
-    start = "from arqmath_bm25.engines.lucene import jvm; {}; import jnius; "
+    start = "import os; from arqmath_bm25.engines.lucene import jvm; {}; import jnius; "
+    ours = "jvm.prepare(); os.environ.update(jvm.java_variables())"
     use = "print(jvm.java_class('org.apache.lucene.util.Version').LATEST.toString())"
-    assert python(start.format("jvm.prepare()") + use).stdout.count(".") == 2  # such as 10.4.0
+    assert python(start.format(ours) + use).stdout.count(".") == 2  # such as 10.4.0
     home = str(jvm.java_home())
     bare = python(start.format("pass") + use, JAVA_HOME=home, JVM_PATH=f"{home}/{LIBJVM}")
     assert "import arqmath_bm25.pyterrier before anything uses Java" in bare.stderr
+
+
+def test_java_is_chosen_for_this_process_and_not_for_the_programs_that_it_starts() -> None:
+    script = """
+import os
+from arqmath_bm25.engines.lucene import jvm
+before = dict(os.environ)
+jvm.java_class("org.apache.lucene.util.Version")
+print(dict(os.environ) == before)
+"""
+    assert python(script).stdout == "True\n"
+    assert python(script, JAVA_HOME="/nowhere").stdout == "True\n"
 
 
 def test_a_java_without_our_class_serves_but_for_fields_with_their_own_parameters(

@@ -23,7 +23,8 @@ from arqmath_bm25.core.workers import J, R
 class _Process(SpawnProcess):
     """A process that does not run the main module first, as other spawned processes do.
 
-    So a script that builds an index needs no `if __name__ == "__main__"`.
+    So a script that builds an index needs no `if __name__ == "__main__"`. multiprocessing has no
+    setting for it: it takes the main module from `sys.modules`.
     """
 
     def start(self) -> None:

@@ -12,7 +12,7 @@ import re
 import resource
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
@@ -70,7 +70,7 @@ def detaching() -> Iterator[None]:
 
 @cache
 def prepare() -> None:
-    """Choose Java and the options of the JVM before its start; do nothing if it runs.
+    """Choose the jar and the options of the JVM before its start; do nothing if it runs.
 
     Raises InputError if there is no suitable Java or no jar: call it before any long work.
     """
@@ -82,8 +82,6 @@ def prepare() -> None:
     home = java_home()
     own_classes = Path(__file__).parent  # SimilarityByField.class
     jnius_config.add_classpath(str(anserini_jar()), str(own_classes))
-    os.environ["JAVA_HOME"] = str(home)
-    os.environ["JVM_PATH"] = str(_libjvm(home))
     jnius_config.add_options(
         f"-Xmx{_HEAP}",
         "-XX:+UseParallelGC",  # Indexing takes a tenth less work than with the default collector.
@@ -98,20 +96,44 @@ def prepare() -> None:
         jnius_config.add_options("--add-modules=jdk.incubator.vector")
 
 
+def java_variables() -> dict[str, str]:
+    """Return the environment variables by which pyjnius finds the Java to start."""
+    home = java_home()
+    return {"JAVA_HOME": str(home), "JVM_PATH": str(_libjvm(home))}
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables for the block; other programs that start later find their own."""
+    before = dict(os.environ)
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name in variables:
+            del os.environ[name]
+            if name in before:
+                os.environ[name] = before[name]
+
+
 @cache
 def _start() -> None:
     prepare()
     import jnius_config
 
-    pyterrier = sys.modules.get("pyterrier")
-    if pyterrier and not jnius_config.vm_running:
-        # Terrier's jars cannot be added later. They are not downloaded if they are missing.
-        home = Path(pyterrier.io.pyterrier_home())
-        if any(home.glob("terrier-assemblies-*.jar")):
-            pyterrier.java.init()
-    import jnius
+    variables = {}
+    if not jnius_config.vm_running:
+        variables = java_variables()
+    with _environment(variables):
+        pyterrier = sys.modules.get("pyterrier")
+        if pyterrier and not jnius_config.vm_running:
+            # Terrier's jars cannot be added later. They are not downloaded if they are missing.
+            home = Path(pyterrier.io.pyterrier_home())
+            if any(home.glob("terrier-assemblies-*.jar")):
+                pyterrier.java.init()
+        import jnius
 
-    _on_class_path("io.anserini.index.IndexCollection")
+        _on_class_path("io.anserini.index.IndexCollection")
     # Lucene reports its memory API on stderr. Java forgets the level of an unreferenced logger.
     logger = jnius.autoclass("java.util.logging.Logger").getLogger("org.apache.lucene")
     logger.setLevel(jnius.autoclass("java.util.logging.Level").SEVERE)

@@ -69,7 +69,7 @@ def judging_site(batch: Path, results: Path) -> Iterator["JudgingSite"]:
 
 
 def _questions(rows: Iterable[Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """Return the cells of each topic from its first row that has them (in 0.4 all rows had)."""
+    """Return the cells of each topic from its first row that has them."""
     questions: dict[str, dict[str, str]] = {}
     for row in rows:
         cells = {name: row.get(name, "") for name in QUESTION}

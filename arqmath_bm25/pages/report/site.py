@@ -18,7 +18,6 @@ from markupsafe import Markup
 
 from arqmath_bm25.analysis.excerpts import beginning, excerpt, length_of
 from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
-from arqmath_bm25.core.configuration import with_current_keys
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.evaluation.comparing import compare, may_contradict
@@ -183,8 +182,7 @@ def _settings(run: ReportedRun) -> dict[str, str]:
         flat["variant"] = str(variant)
 
     if isinstance(settings, dict):
-        current, _ = with_current_keys(settings)
-        for name, value in current.items():
+        for name, value in settings.items():
             flat.update(_flatten(str(name), value, variant))
     return flat
 
