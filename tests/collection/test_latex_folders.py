@@ -1,0 +1,233 @@
+r"""Folders of LaTeX: what TeX takes in, and the statements that a source declares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arqmath_bm25.analysis.markup import words
+from arqmath_bm25.collection.source_files import FilePart, read_source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ARTICLE = "\\documentclass{article}\n"
+WRONG = pytest.mark.xfail(strict=False, reason="as TeX does it")
+
+
+def parts_of(folder: Path, files: dict[str, str]) -> list[FilePart]:
+    """Write files, and return the parts of the first one."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return read_source(folder / next(iter(files)), folder).parts
+
+
+def document(body: str, preamble: str = "") -> str:
+    return f"{ARTICLE}{preamble}\n\\begin{{document}}\n{body}\n\\end{{document}}\n"
+
+
+@WRONG
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        (r"\input{ch/one}", "ch/one.tex"),
+        (r"\input ch/one ", "ch/one.tex"),
+        (r"\input ch/one.tex", "ch/one.tex"),
+        (r"\input{my chapters/one two}", "my chapters/one two.tex"),
+        (r"\input{ch/one.v2}", "ch/one.v2.tex"),
+        (r"\include{ch/one}", "ch/one.tex"),
+        (r"\subfile{ch/one}", "ch/one.tex"),
+        (r"\import{ch/}{one}", "ch/one.tex"),
+        (r"\import*{ch}{one.tex}", "ch/one.tex"),
+        (r"\subimport{./ch/}{one}", "ch/one.tex"),
+        (r"\includefrom{ch/}{one}", "ch/one.tex"),
+        (r"\input{\chapters/one}", "ch/one.tex"),
+        (r"\InputIfFileExists{ch/one}{}{}", "ch/one.tex"),
+        (r"\ifdraft\else\input{ch/one}\fi", "ch/one.tex"),
+    ],
+)
+def test_what_tex_takes_in_is_read_within_the_main_file(
+    tmp_path: Path, command: str, file: str
+) -> None:
+    preamble = r"\newcommand{\chapters}{ch}\newif\ifdraft"
+    main = document(f"\\section{{Zero}} words\n\n{command}\n\nafter", preamble)
+    parts = parts_of(tmp_path, {"book.tex": main, file: "\\section{One}\nFirst words.\n"})
+    assert [part.title for part in parts] == ["Zero", "One"]
+    assert "First words." in parts[1].text
+    assert "after" in parts[1].text
+    assert "ch/" not in words(parts[0].html) + words(parts[1].html)
+
+
+@WRONG
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"src/main.tex": r"\input{ch/all}", "src/ch/all.tex": r"\input{ch/one}",
+         "src/ch/one.tex": "Found."},
+        {"main.tex": r"\import{ch/}{all}", "ch/all.tex": r"\input{one}", "ch/one.tex": "Found."},
+        {"main.tex": r"\subimport{ch/}{all}", "ch/all.tex": r"\subimport{in/}{one}",
+         "ch/in/one.tex": "Found."},
+        {"main.tex": r"\subfile{ch/all}",
+         "ch/all.tex": "\\documentclass[../main]{subfiles}\n\\begin{document}\\input{one}"
+         "\\end{document} never", "ch/one.tex": "Found."},
+        {"main.tex": r"\input{ch/one}", "ch/one.tex":
+         "\\documentclass{standalone}\n\\usepackage{tikz} never\n\\begin{document}\nFound."
+         "\\end{document}"},
+    ],
+)  # fmt: skip
+def test_paths_are_relative_as_in_tex(tmp_path: Path, files: dict[str, str]) -> None:
+    main, body = next(iter(files.items()))
+    (part,) = parts_of(
+        tmp_path,
+        {main: document(f"Words. {body} End.")} | files | {main: document(f"Words. {body} End.")},
+    )
+    assert words(part.html).split() == ["Words.", "Found.", "End."]
+
+
+@WRONG
+def test_only_chapters_that_are_typeset_are_taken_in(tmp_path: Path) -> None:
+    main = document(r"\include{one}\include{two}\input{three}", r"\includeonly{two, four}")
+    files = {"main.tex": main, "one.tex": "First.", "two.tex": "Second.", "three.tex": "Third."}
+    (part,) = parts_of(tmp_path, files)
+    assert words(part.html).split() == ["Second.", "Third."]
+
+
+@WRONG
+@pytest.mark.parametrize(("flag", "shown"), [("true", ["Solved.", "End."]), ("false", ["End."])])
+def test_conditionals_of_the_source_are_those_of_tex(
+    tmp_path: Path, flag: str, shown: list[str]
+) -> None:
+    preamble = rf"\newif\ifsolutions \solutions{flag}"
+    text = "\\ifsolutions Solved. \\ifx\\a\\b\\fi \\else \\iftrue\\fi \\fi\\iff End."
+    (part,) = parts_of(tmp_path, {"a.tex": document(text, preamble)})
+    assert words(part.html).split() == shown
+
+
+@WRONG
+@pytest.mark.parametrize(
+    ("preamble", "statement", "title", "label"),
+    [
+        (r"\newtheorem{satz}{Satz}", r"\begin{satz}\label{s}TEXT\end{satz}", "Satz", "s"),
+        (r"\newtheorem*{satz}{Satz}", r"\begin{satz}[Von X]\label{s}TEXT\end{satz}",
+         "Satz: Von X", "s"),
+        (r"\newtheorem{satz}[thm]{\textbf{S\"atze}}", r"\begin{satz}\label{s}TEXT\end{satz}",
+         "Sätze", "s"),
+        (r"\newtheorem{Thm2}{Theorem}[section]", r"\begin{Thm2}\label{s}TEXT\end{Thm2}",
+         "Theorem", "s"),
+        (r"\newmdtheoremenv[linecolor=red]{bxd}{Boxed}", r"\begin{bxd}\label{s}TEXT\end{bxd}",
+         "Boxed", "s"),
+        (r"\spnewtheorem{kor}{Korollar}{\bfseries}{\itshape}", r"\begin{kor}\label{s}TEXT\end{kor}",
+         "Korollar", "s"),
+        (r"\declaretheorem[style=plain,name={Hauptsatz},numberwithin=section]{hs}",
+         r"\begin{hs}\label{s}TEXT\end{hs}", "Hauptsatz", "s"),
+        (r"\declaretheorem{proposal}", r"\begin{proposal}\label{s}TEXT\end{proposal}",
+         "Proposal", "s"),
+        (r"\declaretheorem[title=Regel]{rg}", r"\begin{rg}[note={Kette},label=r:k]TEXT\end{rg}",
+         "Regel: Kette", "r:k"),
+        ("", r"\begin{theorem}[label={t:x}, name={Of $x$, again}]TEXT\end{theorem}",
+         "Theorem: Of $x$, again", "t:x"),
+        (r"\newtcbtheorem[number within=section]{Def}{Definition}{colback=red}{df}",
+         r"\begin{Def}{Ring}{ring}TEXT\end{Def}", "Definition: Ring", "df:ring"),
+        (r"\newtcbtheorem{Def}{Definition}{colback=red}{df}",
+         r"\begin{Def}[breakable]{}{ring}TEXT\end{Def}", "Definition", "df:ring"),
+        (r"\newtheorem{thm}{Theorem}",
+         r"\begin{restatable}[Euler]{thm}{euler}\label{e}TEXT\end{restatable}",
+         "Theorem: Euler", "e"),
+        (r"\newenvironment{mythm}[1][]{\begin{mdframed}\begin{theorem}[#1]}"
+         r"{\end{theorem}\end{mdframed}}", r"\begin{mythm}[Noether]\label{n}TEXT\end{mythm}",
+         "Theorem: Noether", "n"),
+    ],
+)  # fmt: skip
+def test_statements_have_the_names_that_the_source_declares(
+    tmp_path: Path, preamble: str, statement: str, title: str, label: str
+) -> None:
+    main = document(f"\\section{{S}} before\n\n{statement}\n\nafter", preamble)
+    parts = parts_of(tmp_path, {"a.tex": main})
+    assert [part.title for part in parts] == ["S", f"S › {title}"]
+    assert (parts[1].anchor, parts[1].text) == (label, "TEXT")
+
+
+@WRONG
+def test_frames_with_titles_are_sections(tmp_path: Path) -> None:
+    deck = r"""\documentclass{beamer}\title{Deck}\begin{document}
+\section{Spaces}
+\begin{frame}[fragile]{Compact \emph{sets}}
+Every cover.
+\end{frame}
+\begin{frame}
+  \frametitle<presentation>{Connected}
+  No splitting.
+\end{frame}
+\begin{frame}<2->[plain]{Closed}{with a subtitle} Limits. \end{frame}
+\begin{frame} Without a title. \end{frame}
+\frame{\frametitle{Open} Balls.}
+\end{document}"""
+    parts = parts_of(tmp_path, {"deck.tex": deck})
+    titles = [part.title.removeprefix("Deck › ") for part in parts]
+    names = ["Compact sets", "Connected", "Closed", "Open"]
+    assert titles == [f"Spaces › {name}" for name in names]
+    assert "Without a title." in parts[2].text
+
+
+@WRONG
+def test_a_part_has_the_definitions_that_it_uses(tmp_path: Path) -> None:
+    preamble = "\n".join(rf"\newcommand{{\m{letter}}}{{x_{letter}}}" for letter in "abcdef")
+    preamble += "\n\\newcommand{\\norm}[1]{\\lVert#1\\rVert}\\newcommand\\both[1]{\\norm{#1}}\n"
+    preamble += "\\let\\old\\phi\n\\renewcommand{\\phi}{\\varphi}"
+    main = document("\\section{A} $\\ma$\n\\section{B} $\\both{x}\\old$", preamble)
+    first, second = parts_of(tmp_path, {"a.tex": main})
+    assert first.text.splitlines()[:-1] == [r"\newcommand{\ma}{x_a}"]
+    assert second.text.splitlines()[:-1] == [
+        r"\newcommand{\norm}[1]{\lVert#1\rVert}",
+        r"\newcommand{\both}[1]{\norm{#1}}",
+        r"\let\old\phi",
+    ]
+
+
+@WRONG
+def test_definitions_of_a_notebook_hold_for_all_of_its_parts(tmp_path: Path) -> None:
+    text = "# One\n\n$\\newcommand{\\vb}[1]{\\mathbf{#1}}$ words\n\n# Two\n\nLet $\\vb{x}=0$.\n"
+    _, second = parts_of(tmp_path, {"a.md": text})
+    assert second.text == "$\\newcommand{\\vb}[1]{\\mathbf{#1}}$\nLet $\\vb{x}=0$."
+
+
+@WRONG
+def test_packages_of_the_folder_define_macros_and_statements(tmp_path: Path) -> None:
+    style = "\\ProvidesPackage{own}\n\\newcommand{\\R}{\\mathbb{R}}\n\\newtheorem{satz}{Satz}\n"
+    main = document("\\begin{satz}\\label{s} In $\\R$. \\end{satz}", r"\usepackage{amsmath,own}")
+    (part,) = parts_of(tmp_path, {"a.tex": main, "own.sty": style})
+    assert (part.title, words(part.html).strip()) == ("Satz", r"In $\mathbb{R}$ .")
+
+
+@WRONG
+@pytest.mark.parametrize(
+    ("declared", "encoding"),
+    [
+        (r"\usepackage[latin1]{inputenc}", "latin-1"),
+        (r"\usepackage[utf8]{inputenc}", "utf-8"),
+        (r"\usepackage[ansinew]{inputenc}", "cp1252"),
+        (r"\usepackage[applemac]{inputenc}", "mac_roman"),
+        (r"\usepackage[koi8-r]{inputenc}", "koi8-r"),
+        (r"\inputencoding{latin2}", "iso8859-2"),
+        ("% !TEX encoding = IsoLatin9", "iso8859-15"),
+        ("% -*- coding: latin-1 -*-", "latin-1"),
+    ],
+)
+def test_a_file_is_decoded_as_it_declares(tmp_path: Path, declared: str, encoding: str) -> None:
+    word = "Федя" if encoding == "koi8-r" else "Möbius"
+    path = tmp_path / "a.tex"
+    path.write_bytes(document(f"{word} $x$", declared).encode(encoding))
+    (part,) = read_source(path, tmp_path).parts
+    assert word in part.text
+
+
+@WRONG
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_a_byte_order_mark_decides(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes("# Möbius\n\nwords\n".encode(encoding))
+    (part,) = read_source(path, tmp_path).parts
+    assert part.title == "Möbius"
