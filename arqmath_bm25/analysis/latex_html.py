@@ -9,9 +9,10 @@ definitions before it are kept. Any string is read, in linear time.
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
-from typing import Any, Final
+from html import escape, unescape
+from typing import Any, Final, NamedTuple
 
 from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.macros import Macros, argument_at, definitions, environment_names
@@ -28,7 +29,7 @@ _IN_WORDS: Final = frozenset(_TABLE["in_words"].split())
 _DEFINITIONS: Final = frozenset(_TABLE["definitions"].split())
 # Commands that Markdown may have too.
 _KNOWN: Final = _SILENT | _REFERENCES | _IN_WORDS | {*_TABLE["fonts"], "ensuremath", "href", "url"}
-_HEADINGS: Final = ("part", "chapter", "section", "subsection", "subsubsection")
+_HEADINGS: Final = ("part", "chapter", "section", "subsection", "subsubsection", "frametitle")
 MATH_ENVIRONMENT: Final = rf"\\begin\{{(?P<name>(?:{'|'.join(sorted(_MATH))})\*?)\}}"
 
 _OPTION: Final = r"(?:[ \t]{0,9}\[[^\[\]]{0,200}\])"
@@ -36,7 +37,7 @@ _TOKEN: Final = re.compile(
     r"(?P<comment>%[^\n]*+(?:\n[ \t]*+(?!\n))?)"
     rf"|\\(?:verb\*?|lstinline{_OPTION}?|mintinline{_OPTION}?\{{[^{{}}\n]{{0,40}}\}})"
     r"(?:(?P<bar>[^\sA-Za-z*{\[])(?P<verb>[^\n]{0,999}?)(?P=bar)|\{(?P<inline>[^{}\n]{0,999})\})"
-    r"|\\(?P<edge>begin|end)[ \t]*+\{(?P<environment>[A-Za-z@]{1,40}+)(?P<star>\*?)\}"
+    r"|\\(?P<edge>begin|end)[ \t]*+\{(?P<environment>[\w@:.-]{1,40}+)(?P<star>\*?)\}"
     r"|\\(?P<accent>[`'^~=.\"]|[uHvcrk](?=[\s{]))\s{0,9}(?:\{\\?(?P<in_braces>[A-Za-z]?)\}"
     r"|\\?(?P<letter>[A-Za-z]))"
     r"|\\(?P<command>[A-Za-z@]++)\*?(?P<blank>[ \t]*+(?:\n[ \t]*+(?!\n))?)"
@@ -50,15 +51,17 @@ _ARGUMENTS: Final = re.compile(
     rf"{_OPTION}{{0,3}}(?:\{{[^{{}}]{{0,999}}\}}{_OPTION}{{0,2}}){{0,9}}"
 )
 _OPTIONS: Final = re.compile(rf"(?:{_OPTION}|<[^<>]{{0,40}}>){{0,3}}")
-_OPTIONAL: Final = re.compile(r"\s{0,9}\[((?:[^\[\]{}]|\{[^{}]{0,400}\}){0,400})\]")
+_BALANCED: Final = r"\s{0,9}\[((?:[^\[\]{}]|\{[^{}]{0,400}\}){0,400})\]"
+_OPTIONAL: Final = re.compile(_BALANCED)
 _LABEL: Final = re.compile(r"\s{0,99}\\label\s{0,9}\{([^{}\n]{1,200})\}")
 _LABEL_INSIDE: Final = re.compile(r"\\label\s{0,9}\{([^{}\n]{1,200})\}")
 _COMMENT: Final = re.compile(r"(?<!\\)((?>(?:\\\\)*))%[^\n]*+(?:\n[ \t]*+)?")
+VERBATIM: Final = (
+    rf"\\begin\{{(?P<name>(?:{'|'.join(sorted(_CODE))})\*?)\}}(?>(?:(?!\\end\{{(?P=name)\}})(?s:.))*)"
+    r"|\\verb\*?(?P<bar>[^\sA-Za-z*])[^\n]{0,999}?(?P=bar)"
+)
 _OR_COMMENT: Final = re.compile(
-    rf"\\begin\{{(?P<name>(?:{'|'.join(sorted(_CODE))})\*?)\}}(?>(?:(?!\\end\{{(?P=name)\}}).)*)"
-    r"|\\(?:url|href|path|nolinkurl)[ \t]*\{[^{}\n]*+\}"
-    r"|\\verb\*?(?P<bar>[^\sA-Za-z*])[^\n]{0,999}?(?P=bar)|\\.|%[^\n]*+",
-    re.DOTALL,
+    rf"{VERBATIM}|\\(?:url|href|path|nolinkurl)[ \t]*\{{[^{{}}\n]*+\}}|\\(?s:.)|%[^\n]*+"
 )
 _DOCUMENT: Final = re.compile(
     r"^(?:[^%\\\n]|\\(?!begin\{document\}).){0,999}\\begin\{document\}", re.MULTILINE
@@ -69,7 +72,22 @@ _NEW_ENVIRONMENT: Final = re.compile(
     r"\\(?:re)?newenvironment\*?\s{0,9}\{(?P<name>[A-Za-z]{1,40}\*?)\}"
     r"(?:\[[0-9]\])?(?:\[[^\[\]]{0,99}\])?"
 )
+# \newtheorem{satz}[thm]{Satz}, \declaretheorem[name=Satz]{satz}, \newtcbtheorem{satz}{Satz}{}{th}.
+_NEW_STATEMENT: Final = re.compile(
+    r"\\(?:(?:sp)?newtheorem|new(?:md|framed|shaded)theorem(?:env)?|(?P<by_options>declaretheorem)"
+    r"|(?P<box>newtcbtheorem))(?![A-Za-z])\*?"
+    rf"(?P<options>{_BALANCED})?\s{{0,9}}\{{(?P<names>[^{{}}\n]{{1,99}})\}}"
+    rf"(?P<more>{_BALANCED})?"
+)
+# Options of statements and of their declarations that name them.
+_VALUE: Final = re.compile(
+    r"(?:\A|[\[,])\s{0,9}(?P<key>name|title|heading|note|label|restate|style)\s{0,9}=\s{0,9}"
+    r"(?:\{(?P<braced>(?:[^{}]|\{[^{}]{0,400}\}){0,400})\}|(?P<bare>[^,{}\[\]]*))"
+)
+_TITLES: Final = ("name", "title", "heading", "note")
 BESIDE_TITLE: Final = re.compile(r"\\(?:thanks|footnote)\{(?:[^{}]|\{[^{}]{0,400}\}){0,400}\}")
+_BEGIN: Final = re.compile(r"\\begin\{([^{}\s]{1,40})\}")
+_BRACED: Final = re.compile(r"\s{0,9}\{")
 _BEGINS_MATH: Final = re.compile(MATH_ENVIRONMENT)
 _EMPTY_ROW: Final = re.compile(r"<tr><td>\s*+</td></tr></table>")
 _LONGEST: Final = 20_000  # characters of a formula
@@ -78,10 +96,13 @@ _DEEPEST: Final = 20  # macros within macros, arguments within arguments
 _MOST_USES: Final = 20_000  # of macros in prose
 
 
-def latex_html(text: str, offset: int = 0) -> str:
-    """Return LaTeX source as HTML; `offset` is its place in a longer text."""
+def latex_html(text: str, offset: int = 0, preamble: Macros | None = None) -> str:
+    """Return LaTeX source as HTML; `offset` is its place in a longer text.
+
+    The macros of its preamble are written before it, unless they are known as `preamble`.
+    """
     text = markup.PRIVATE.sub(" ", text)
-    writer = _LatexWriter(text, offset=offset)
+    writer = _LatexWriter(text, preamble, offset)
     begin, end = 0, len(text)
     document = _DOCUMENT.search(text)
     if document is not None:
@@ -90,7 +111,7 @@ def latex_html(text: str, offset: int = 0) -> str:
         if closing >= 0:
             end = closing
         for start, stop in definitions(text[:begin]):
-            writer.define(text, start, stop)
+            writer.define(text, start, stop, is_written=preamble is None)
 
     writer.write(text, begin, end)
     return unicodedata.normalize("NFC", writer.html())
@@ -144,8 +165,17 @@ class _Statement:
 
     block: int  # where it will be
     begin: int  # in the source
+    name: str
+    printed: str = ""  # as the source declares it
     title: str = ""
     label: str = ""
+
+
+class _Declared(NamedTuple):
+    """A kind of statements as a source declares it."""
+
+    printed: str  # LaTeX
+    prefix: str | None = None  # of its labels; its title and label are then arguments
 
 
 class _LatexWriter:
@@ -165,6 +195,11 @@ class _LatexWriter:
         self._position = offset  # in the source
         self._uses = _MOST_USES
         self._headings = [name for name in _HEADINGS if f"\\{name}" in text]
+        if r"\begin{frame}" in text and "frametitle" not in self._headings:
+            self._headings.append("frametitle")
+        self._declared: dict[str, _Declared] = {}
+        if "theorem" in text:
+            self._read_new_statements(text)
         if "newenvironment" in text:
             self._read_new_environments(text)
 
@@ -187,14 +222,15 @@ class _LatexWriter:
         self._line, self._groups = outside, groups
         return written
 
-    def define(self, text: str, begin: int, end: int) -> None:
-        """Write a definition as a formula."""
+    def define(self, text: str, begin: int, end: int, is_written: bool = True) -> None:
+        """Keep a definition, and write it as a formula."""
         definition = _COMMENT.sub(r"\1", text[begin:end])
-        self._macros.expand_macros(definition)
         if r"\begin" in definition or r"\end" in definition:
             for name, edge in environment_names(definition).items():
                 self._edges[f"\\{name}"] = edge
-        self._line.append(markup.formula(definition.replace("$", "")))
+        if is_written:
+            self._macros.expand_macros(definition)
+            self._line.append(markup.formula(definition.replace("$", "")))
 
     def write(self, text: str, begin: int, end: int) -> None:
         """Write a part of a text."""
@@ -391,6 +427,9 @@ class _LatexWriter:
         return use[1]
 
     def _heading(self, name: str, text: str, begin: int, end: int) -> int:
+        option = _OPTIONS.match(text, begin, end)
+        if option is not None:
+            begin = option.end()
         option = _OPTIONAL.match(text, begin, end)
         if option is not None:
             begin = option.end()
@@ -540,13 +579,11 @@ class _LatexWriter:
         statement = None
         closing = ""
         opening = ""
-        if name in markup.NAMED:
-            statement = _Statement(len(self._blocks), self._position)
-            title = _OPTIONAL.match(text, done, end)
-            if title is not None:
-                statement.title = self.line(title[1])
-                done = title.end()
+        if name in markup.NAMED or name in self._declared or name == "restatable":
+            statement, done = self._begin_statement(name, text, done, end)
             closing = "</div>\n"
+        elif name == "frame":
+            done = self._frame(text, done, end)
         elif name in _TABLE["lists"]:
             opening = f"<{_TABLE['lists'][name]}>"
             closing = f"</{_TABLE['lists'][name]}>\n"
@@ -568,6 +605,46 @@ class _LatexWriter:
         else:
             self._blocks.append(opening)
         self._environments.append((name, closing, statement))
+        return done
+
+    def _begin_statement(self, name: str, text: str, done: int, end: int) -> tuple[_Statement, int]:
+        """Return a statement with its title and label, and where its text begins."""
+        statement = _Statement(len(self._blocks), self._position, name)
+        option = _OPTIONAL.match(text, done, end)
+        if option is not None:
+            done = option.end()
+            values = _values(option[1])
+            statement.label = values.pop("label", "")
+            statement.title = self.line(_first(values, option[1]))
+        if name == "restatable":
+            statement.name, done = self._argument(text, done)
+            _, done = self._argument(text, done)
+
+        declared = self._declared.get(statement.name)
+        if declared is None:
+            return statement, done
+        statement.printed = unescape(markup.words(self.line(declared.printed)))
+        if declared.prefix is not None:
+            title, done = self._argument(text, done)
+            label, done = self._argument(text, done)
+            statement.title = self.line(title)
+            statement.label = label and f"{declared.prefix}:{label}"
+        return statement, done
+
+    def _argument(self, text: str, begin: int) -> tuple[str, int]:
+        """Return an argument in braces, without blanks around it, and where it ends."""
+        argument = _BRACED.match(text, begin) and argument_at(text, begin)
+        if not argument:
+            return "", begin
+        return argument[0].strip(), argument[1]
+
+    def _frame(self, text: str, done: int, end: int) -> int:
+        """Write the title of a frame of a talk as a heading."""
+        options = _OPTIONS.match(text, done, end)
+        if options is not None:
+            done = options.end()
+        if _BRACED.match(text, done, end):
+            return self._heading("frametitle", text, done, end)
         return done
 
     def _end_named(self, name: str) -> None:
@@ -592,7 +669,12 @@ class _LatexWriter:
         if statement is not None:
             titled = bool(statement.title)
             opening = markup.statement(
-                name, statement.label, statement.begin, self._position, titled
+                statement.name,
+                statement.label,
+                statement.begin,
+                self._position,
+                titled,
+                statement.printed,
             )
             title = statement.title + markup.end_of_title(titled)
             self._blocks[statement.block] = opening + title
@@ -618,14 +700,50 @@ class _LatexWriter:
         if content:
             self._blocks.append(f"<p>{content}</p>\n")
 
+    def _read_new_statements(self, text: str) -> None:
+        """Keep the statements that a source declares, with their printed names."""
+        for new in _NEW_STATEMENT.finditer(text):
+            printed = ""
+            prefix = None
+            if new["by_options"]:
+                values = _values(new["options"] or "") | _values(new["more"] or "")
+                printed = _first(values, "") or new["names"].capitalize()
+            else:
+                printed, done = self._argument(text, new.end())
+            if new["box"]:
+                _, done = self._argument(text, done)
+                prefix, _ = self._argument(text, done)
+            for name in new["names"].split(","):
+                self._declared[name.strip(" *\n")] = _Declared(printed, prefix)
+
     def _read_new_environments(self, text: str) -> None:
-        """Keep the environments that a source defines as those of mathematics."""
+        """Keep the environments that a source defines as those of mathematics or statements."""
         for new in _NEW_ENVIRONMENT.finditer(text):
             opening = argument_at(text, new.end())
+            for within in _BEGIN.findall(opening[0] if opening else ""):
+                if within in markup.NAMED or within in self._declared:
+                    name = markup.NAMED.get(within, within)
+                    self._declared[new["name"]] = self._declared.get(within, _Declared(name))
             begin = opening and _BEGINS_MATH.search(opening[0])
             if begin:
                 self._edges[rf"\begin{{{new['name']}}}"] = begin[0]
                 self._edges[rf"\end{{{new['name']}}}"] = rf"\end{{{begin['name']}}}"
+
+
+def _values(options: str) -> dict[str, str]:
+    """Return options by their names."""
+    return {
+        value["key"]: (value["braced"] or value["bare"] or "").strip()
+        for value in _VALUE.finditer(options)
+    }
+
+
+def _first(values: Mapping[str, str], instead: str) -> str:
+    """Return the title among options; what is written if they are none."""
+    for name in _TITLES:
+        if name in values:
+            return values[name]
+    return "" if values else instead
 
 
 def _end_of_inline(text: str, begin: int, end: int) -> int:

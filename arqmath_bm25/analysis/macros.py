@@ -50,6 +50,17 @@ class Macro(NamedTuple):
     default: str | None = None  # of the first argument, which is then optional and in brackets
     is_final: bool = False  # the body is not expanded again
 
+    def definition(self, name: str) -> str:
+        """Return a definition of this macro in LaTeX."""
+        if self.is_final:
+            return rf"\let\{name}{self.body}"
+        arguments = ""
+        if self.arguments:
+            arguments = f"[{self.arguments}]"
+        if self.default is not None:
+            arguments += f"[{self.default}]"
+        return rf"\newcommand{{\{name}}}{arguments}{{{self.body}}}"
+
     def expanded_use(self, text: str, begin: int) -> tuple[str, int] | None:
         """Expand a use whose arguments begin at `begin`; return the text and their end."""
         arguments: list[str] = []
@@ -119,6 +130,18 @@ class Macros(dict[str, Macro]):
         if text is latex:
             return latex
         return text.strip()
+
+    def definitions_used(self, text: str) -> str:
+        """Return definitions of the macros that a text uses, directly or by others, in LaTeX."""
+        used: set[str] = set()
+        texts = [text]
+        while texts:
+            names = set(_COMMAND.findall(texts.pop())) - used
+            for name in names.intersection(self):
+                used.add(name)
+                if not self[name].is_final:
+                    texts.append(self[name].body)
+        return "\n".join(macro.definition(name) for name, macro in self.items() if name in used)
 
     def _next_command(self, text: str, begin: int) -> re.Match[str] | None:
         """Find the next command, or the next definition while there are no macros."""

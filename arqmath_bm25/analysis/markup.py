@@ -99,9 +99,9 @@ def heading_start(level: int, label: str, begin: int, end: int) -> str:
     return f'<h{min(level + 1, 6)} id="{escape(label)}" data-span="{begin}:{end}">'
 
 
-def statement(name: str, label: str, begin: int, end: int, titled: bool) -> str:
-    """Return the begin of a statement, up to its title."""
-    printed = NAMED.get(name, name.capitalize())
+def statement(name: str, label: str, begin: int, end: int, titled: bool, printed: str = "") -> str:
+    """Return the begin of a statement, up to its title; `printed` names one that is declared."""
+    printed = printed.strip() or NAMED.get(name, name.capitalize())
     kind = "statement"
     if name in TABLE["named"]:
         kind = "named"

@@ -24,7 +24,8 @@ from urllib.parse import quote
 
 from arqmath_bm25.collection.own_documents import QRELS, QUERIES, write_corpus, write_queries
 from arqmath_bm25.collection.references import Statement
-from arqmath_bm25.collection.source_files import READERS, FilePart, included_files, read_source
+from arqmath_bm25.collection.source_files import READERS, FilePart, read_source
+from arqmath_bm25.collection.taken_in import taken_in
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import open_bytes, parse_json, read_text
 from arqmath_bm25.core.system import needed_by
@@ -261,7 +262,7 @@ def _included(path: Path, root: Path) -> set[Path]:
     if _ending(path.name) not in READERS:
         return set()
     try:
-        return included_files(path, root)
+        return taken_in(path, root)
     except InputError:  # it is counted where its parts are read
         return set()
 

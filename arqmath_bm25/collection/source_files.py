@@ -13,11 +13,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from html import unescape
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from arqmath_bm25.analysis import markup
@@ -25,10 +26,11 @@ from arqmath_bm25.analysis.foreign import as_post
 from arqmath_bm25.analysis.formal import LanguageName
 from arqmath_bm25.analysis.html import Formula, read_text, source_html
 from arqmath_bm25.analysis.kinds import Kind
-from arqmath_bm25.analysis.latex_html import BESIDE_TITLE, latex_line, without_comments
-from arqmath_bm25.analysis.macros import Macros, definitions, preamble_macros
+from arqmath_bm25.analysis.latex_html import BESIDE_TITLE, latex_html, latex_line
+from arqmath_bm25.analysis.macros import Macro, Macros, preamble_macros
 from arqmath_bm25.analysis.markdown_html import front_matter
 from arqmath_bm25.collection.formal_files import formal_parts
+from arqmath_bm25.collection.taken_in import BEGIN, END, Inputs
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import parse_json
 
@@ -58,6 +60,7 @@ class SourceFile:
 
     parts: list[FilePart]
     included: set[Path]
+    latin: set[Path]  # files whose encoding nothing declares
 
 
 def read_source(path: Path, root: Path, whole: bool = False) -> SourceFile:
@@ -65,14 +68,14 @@ def read_source(path: Path, root: Path, whole: bool = False) -> SourceFile:
 
     Raises InputError for a file that is not UTF-8, or is not of the form that its ending says.
     """
-    text = _read(path)
-    inputs = _Inputs(root)
+    inputs = Inputs(root)
+    text = inputs.read(path)
     reader = READERS[path.suffix.lower()]
     parts = reader(text, path, inputs)
     if whole and parts:
         parts = [_joined(parts)]
     parts = _with_own_anchors(list(_titled(parts)))
-    return SourceFile(parts, inputs.taken)
+    return SourceFile(parts, inputs.taken, inputs.latin)
 
 
 def _titled(parts: list[FilePart]) -> Iterator[FilePart]:
@@ -108,26 +111,6 @@ def _say_something(parts: list[FilePart]) -> list[bool]:
             following = part
     answers.reverse()
     return answers
-
-
-def included_files(path: Path, root: Path) -> set[Path]:
-    r"""Return the files that a LaTeX file takes in by `\input` and its like, directly or not."""
-    if READERS[path.suffix.lower()] not in (_latex_parts, _markdown_parts):
-        return set()
-    inputs = _Inputs(root)
-    inputs.expanded(inputs.text(path.resolve()), path)
-    return inputs.taken
-
-
-def _read(path: Path) -> str:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start + 1} is not UTF-8; save it as UTF-8") from None
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _joined(parts: list[FilePart]) -> FilePart:
@@ -174,29 +157,34 @@ def anchor_of(heading: str) -> str:
 Span = tuple[int, int]
 # The edges of a statement of LaTeX that is a document of its own.
 _EDGES: Final = re.compile(
-    r"\A\s*\\begin\{[A-Za-z]+\*?\}(?:\s*\[[^\[\]]*\])?|\\end\{(?!proof)[A-Za-z]+\*?\}\s*\Z"
+    r"\A\s*\\begin\{[^{}\s]+\}(?:\s*\[[^\[\]]*\])?(?:\{[^{}]*\}\{[^{}]*\})?(?:\s*\\label\{[^{}]*\})?"
+    r"|\\end\{(?!proof)[^{}\s]+\}\s*\Z"
 )
 _ID: Final = re.compile(r'<span id="([^"<>]+)"')
 _LINK: Final = re.compile(r'<a href="#([^"<>]+)"')
 
 
 def _parts(
-    html: str, source: str, kind: Kind, title: str, preamble: str = "", span: Span | None = None
+    html: str,
+    source: str,
+    kind: Kind,
+    title: str,
+    preamble: Mapping[str, Macro] = MappingProxyType({}),
+    span: Span | None = None,
 ) -> list[FilePart]:
     """Cut a source at its headings and labelled statements; macros hold for all that follows."""
     span = span or (0, len(source))
-    macros = Macros(preamble_macros(preamble))
+    macros = Macros(preamble)
     parts = []
     for section in markup.sections(html, *span):
         for each in (section, *section.statements):
+            before = Macros(macros)
             written = markup.expanded(each.html, macros)
             labels = [unescape(label) for label in (each.label, *_ID.findall(written)) if label]
             targets = map(unescape, _LINK.findall(written))
-            text = _EDGES.sub("", each.source(source)).strip()
+            text = _source(each, source, kind, before)
             if kind == "post":
                 text = written
-            elif preamble and _WORD.search(markup.words(written)):
-                text = f"{preamble}{text}\n"
             part = FilePart(
                 anchor="",
                 title=title,
@@ -210,11 +198,23 @@ def _parts(
             if each.title is not None:
                 part = replace(part, **_heading(each, macros))
             if each.without_proof:
-                statement = replace(each, end=each.without_proof)
-                text = _EDGES.sub("", statement.source(source)).strip()
-                part = replace(part, statement=f"{preamble}{text}\n")
+                alone = replace(each, end=each.without_proof)
+                part = replace(part, statement=_source(alone, source, kind, before))
             parts.append(part)
     return parts
+
+
+def _source(section: markup.Section, source: str, kind: Kind, macros: Macros) -> str:
+    """Return the source of a section, after the definitions of earlier ones that it uses."""
+    text = _EDGES.sub("", section.source(source)).strip()
+    if not macros or not text:
+        return text
+    definitions = macros.definitions_used(text)
+    if definitions and kind == "markdown":
+        return f"${definitions}$\n{text}"
+    if definitions:
+        return f"{definitions}\n{text}"
+    return text
 
 
 def _heading(section: markup.Section, macros: Macros) -> dict[str, Any]:
@@ -241,109 +241,27 @@ def _readable(title: str) -> str:
 
 # LaTeX
 
-_INPUT: Final = re.compile(r"\\(?:input|include|subfile)\s{0,9}+\{(?P<file>[^{}\n]{1,200}+)\}")
-# `{include}` and `{literalinclude}` of MyST, `include` of Quarto, embedded notes of Obsidian.
-_MARKDOWN_INPUT: Final = re.compile(
-    r"^(?P<fence>`{3,}|:{3,})\{(?P<literal>literal)?include\}[ \t]+(?P<file>[^\n]{1,200})\n"
-    r"(?:[ \t]*:[^\n]*\n|[ \t]*\n){0,20}(?P=fence)[ \t]*$"
-    r"|^[ \t]*!\[\[(?P<note>[^\[\]|#\n]{1,200})[^\[\]\n]*\]\][ \t]*$"
-    r"|^[ \t]*\{\{<[ \t]*include[ \t]+(?P<part>[^\s<>]{1,200})[ \t]*>\}\}[ \t]*$",
-    re.MULTILINE,
-)
-_MARKDOWN: Final = frozenset((".markdown", ".md", ".qmd", ".rmd"))
 _NESTED: Final = r"(?>(?:[^{}]+|\{(?>(?:[^{}]+|\{[^{}]*+\})*)\})*)"
 _TITLE: Final = re.compile(
     rf"\\title\s{{0,9}}+(?:\[[^\[\]]{{0,200}}+\]\s{{0,9}}+)?\{{({_NESTED})\}}"
 )
-_MOST_INPUTS: Final = 2_000  # of a file; a file may take itself in by way of others
 
 
-def _latex_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
+def _latex_parts(text: str, path: Path, inputs: Inputs) -> list[FilePart]:
     """Split LaTeX at headings and labelled statements; macros of the preamble go to each part."""
-    source = inputs.expanded(without_comments(text), path)
-    preamble, begin, _ = source.partition(r"\begin{document}")
-    macros = ""
+    source = inputs.expanded(text, path)
+    preamble, begin, _ = source.partition(BEGIN)
+    macros = Macros()
     span = None
     if begin:
-        span = len(preamble) + len(begin), (source + r"\end{document}").index(r"\end{document}")
-        macros = "".join(f"{preamble[start:end]}\n" for start, end in definitions(preamble))
+        span = len(preamble) + len(begin), (source + END).index(END)
+        macros = preamble_macros(preamble)
     title = ""
     named = _TITLE.search(source)
     if named:
-        line = latex_line(BESIDE_TITLE.sub("", named[1]), preamble_macros(macros))
-        title = _readable(markup.expanded(line, Macros(preamble_macros(macros))))
-    return _parts(source_html(source, "latex"), source, "latex", title, macros, span)
-
-
-class _Inputs:
-    r"""Sources with the files that they take in; none outside the collection is read.
-
-    LaTeX takes in by `\input` and its like; Markdown by directives and embedded notes, each once.
-    """
-
-    def __init__(self, root: Path) -> None:
-        self.root = root.resolve()
-        self.taken: set[Path] = set()
-        self._left = _MOST_INPUTS
-        self._once: set[Path] = set()
-        self._texts: dict[Path, str] = {}
-        self._files: dict[tuple[str, Path], Path | None] = {}
-
-    def expanded(self, text: str, path: Path, within: frozenset[Path] = frozenset()) -> str:
-        """Return the text of a file with the files that it takes in, but for those it is within."""
-        opened = within | {path.resolve()}
-
-        def content(command: re.Match[str]) -> str:
-            name = command[command.lastgroup or 0].strip()
-            file = self._file(name, path.parent)
-            if self._left == 0 or file is None or file in opened:
-                return command[0]
-
-            self._left -= 1
-            if command.re is _INPUT:
-                self.taken.add(file)
-                return self.expanded(self.text(file), file, opened)
-            return self._in_markdown(command, file, opened)
-
-        pattern = _INPUT
-        if path.suffix.lower() in _MARKDOWN:
-            pattern = _MARKDOWN_INPUT
-        return pattern.sub(content, text)
-
-    def _in_markdown(self, command: re.Match[str], file: Path, opened: frozenset[Path]) -> str:
-        """Return what Markdown takes in; an embedded note stays a document of its own."""
-        if command["literal"]:
-            return f"{command['fence']}\n{_read(file)}\n{command['fence']}"
-        if file in self._once or file.suffix.lower() not in _MARKDOWN:
-            return ""
-        self._once.add(file)
-        if not command["note"]:
-            self.taken.add(file)
-        return self.expanded(self.text(file), file, opened)
-
-    def text(self, file: Path) -> str:
-        """Return a file without comments or front matter."""
-        if file not in self._texts:
-            text = _read(file)
-            if file.suffix.lower() in _MARKDOWN:
-                self._texts[file] = text[front_matter(text)[1] :]
-            else:
-                self._texts[file] = without_comments(text)
-        return self._texts[file]
-
-    def _file(self, name: str, folder: Path) -> Path | None:
-        """Return the file of the collection that a name means, None if there is none."""
-        if (name, folder) not in self._files:
-            self._files[name, folder] = self._found(name, folder)
-        return self._files[name, folder]
-
-    def _found(self, name: str, folder: Path) -> Path | None:
-        for base in (folder, self.root):
-            for candidate in (base / name, base / f"{name}.tex", base / f"{name}.md"):
-                file = candidate.resolve()
-                if file.is_file() and file.is_relative_to(self.root):
-                    return file
-        return None
+        line = latex_line(BESIDE_TITLE.sub("", named[1]), macros)
+        title = _readable(markup.expanded(line, Macros(macros)))
+    return _parts(latex_html(source, 0, macros), source, "latex", title, macros, span)
 
 
 # Markdown, notebooks, reStructuredText
@@ -351,7 +269,7 @@ class _Inputs:
 _OF_BOOKS: Final = ("myst.yml", "_toc.yml", "conf.py")
 
 
-def _markdown_parts(text: str, path: Path, inputs: _Inputs, loose: bool = False) -> list[FilePart]:
+def _markdown_parts(text: str, path: Path, inputs: Inputs, loose: bool = False) -> list[FilePart]:
     """Split Markdown at its headings and labelled statements."""
     text = inputs.expanded(text, path)
     values, begin = front_matter(text)
@@ -387,7 +305,7 @@ def _tags(value: Any) -> Iterator[str]:
                     yield "/".join(names[:number])
 
 
-def _notebook_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
+def _notebook_parts(text: str, path: Path, inputs: Inputs) -> list[FilePart]:
     """Split a notebook at the headings of its Markdown cells; code is code."""
     try:
         cells = parse_json(text)["cells"]
@@ -407,7 +325,7 @@ def _notebook_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
     return _markdown_parts("\n\n".join(blocks), path, inputs, loose=True)
 
 
-def _rst_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
+def _rst_parts(text: str, path: Path, inputs: Inputs) -> list[FilePart]:
     """Split reStructuredText at its headings and labelled statements."""
     from arqmath_bm25.analysis.rst_html import rst_html  # docutils loads slowly
 
@@ -417,13 +335,13 @@ def _rst_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
 # HTML and plain text
 
 
-def _html_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
+def _html_parts(text: str, path: Path, inputs: Inputs) -> list[FilePart]:
     """Split the content of a page at its headings."""
     page = as_post(text)
     return _parts(page.body, "", "post", page.title)
 
 
-def _plain_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
+def _plain_parts(text: str, path: Path, inputs: Inputs) -> list[FilePart]:
     """Return a text with its first line as the title, if an empty line follows that."""
     first, _, rest = text.strip().partition("\n")
     is_title = rest.startswith("\n") and len(first) <= 100
@@ -439,7 +357,7 @@ _VERILOG: Final = re.compile(
 )
 
 
-def _formal_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
+def _formal_parts(text: str, path: Path, inputs: Inputs) -> list[FilePart]:
     """Split a file of a formal language at its declarations."""
     language = _LANGUAGES[path.suffix.lower()]
     if language == "coq" and _VERILOG.match(text):
@@ -456,7 +374,7 @@ def _formal_parts(text: str, path: Path, inputs: _Inputs) -> list[FilePart]:
     return parts
 
 
-FileReader = Callable[[str, Path, _Inputs], list[FilePart]]
+FileReader = Callable[[str, Path, Inputs], list[FilePart]]
 # A further form of files is a reader and a line here.
 READERS: Final[dict[str, FileReader]] = {
     ".htm": _html_parts,

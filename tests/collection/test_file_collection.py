@@ -93,14 +93,14 @@ def test_messages_name_the_folder_not_the_corpus_that_is_made_of_it(
 
 
 def test_what_is_left_out_is_counted(notes: Path, tmp_path: Path) -> None:
-    (notes / "broken.md").write_bytes(b"\xff")
+    (notes / "broken.md").write_bytes(b"a\0")
     said = printed("index", "docs", "--data", notes, "--indexes", tmp_path, "--engine", "flat")
     assert "6 documents indexed" in said
     assert (
         "5 files read; left out: 1 .pdf, 1 .png, 1 link out of the folder, "
         "1 that cannot be read (broken.md)"
     ) in said
-    assert "byte 1 is not UTF-8; save it as UTF-8" in said
+    assert "broken.md: it holds the character NUL" in said
 
 
 def test_every_file_is_found_and_a_changed_one_is_noticed(notes: Path, tmp_path: Path) -> None:

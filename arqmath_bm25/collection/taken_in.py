@@ -1,0 +1,211 @@
+r"""Sources with the files that they take in, each once.
+
+LaTeX takes in by `\input`, `\import` and their like, relative to the main file or to the folder
+that `\import` names, and what `\includeonly` and conditionals leave out stays apart. Markdown takes
+in by directives and embedded notes, relative to the file itself.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from arqmath_bm25.analysis.latex_html import VERBATIM, without_comments
+from arqmath_bm25.analysis.macros import preamble_macros
+from arqmath_bm25.analysis.markdown_html import front_matter
+from arqmath_bm25.collection.folder_texts import LATIN_1, inside, text_of
+
+MARKDOWN: Final = frozenset((".markdown", ".md", ".qmd", ".rmd"))
+_DEEPEST: Final = 100  # files within files
+BEGIN: Final = r"\begin{document}"
+END: Final = r"\end{document}"
+_STEP: Final = re.compile(
+    rf"(?P<code>{VERBATIM})"
+    r"|\\newif\s*\\(?P<flag>if[A-Za-z@]+)"
+    r"|\\(?P<condition>if(?!f(?![A-Za-z@])|thenelse)[A-Za-z@]*)(?![A-Za-z@])"
+    r"|\\(?P<branch>else|or|fi)(?![A-Za-z@])"
+    r"|\\(?P<set>[A-Za-z@]+?)(?P<value>true|false)(?![A-Za-z@])"
+    r"|\\includeonly\s*\{(?P<only>[^{}]*)\}"
+    r"|\\(?P<sub>sub)?(?:import|inputfrom|includefrom)\*?\s*"
+    r"\{(?P<folder>[^{}\n]{0,200})\}\s*\{(?P<imported>[^{}\n]{1,200})\}"
+    r"|\\(?P<command>input|include|subfile(?:include)?|InputIfFileExists)(?![A-Za-z@])\s*"
+    r"(?:\{(?P<braced>[^{}\n]{1,200})\}|\"(?P<quoted>[^\"\n]{1,200})\"|(?P<plain>[^\s{}\\%$]{1,200}))"
+    r"|\\(?P<style>usepackage|RequirePackage|documentclass)\s*(?:\[[^\[\]]*\]\s*)?"
+    r"\{(?P<styles>[^{}]{1,999})\}"
+    r"|(?P<begin>\\begin\{document\})"
+)
+# `{include}` and `{literalinclude}` of MyST, `include` of Quarto, embedded notes of Obsidian,
+# snippets of mkdocs, `include` of mdBook, children of knitr.
+_IN_MARKDOWN: Final = re.compile(
+    r"^(?P<fence>`{3,}|:{3,})\{(?P<literal>literal)?include\}[ \t]+(?P<file>[^\n]{1,200})\n"
+    r"(?:[ \t]*:[^\n]*\n|[ \t]*\n){0,20}(?P=fence)[ \t]*$"
+    r"|^[ \t]*!\[\[(?P<note>[^\[\]|#\n]{1,200})[^\[\]\n]*\]\][ \t]*$"
+    r"|^[ \t]*\{\{<[ \t]*include[ \t]+(?P<part>[^\s<>]{1,200})[ \t]*>\}\}[ \t]*$"
+    r"|^[ \t]*-{1,2}8<-{1,2}[ \t]+\"(?P<snippet>[^\"\n]{1,200})\"[ \t]*$"
+    r"|^[ \t]*\{\{#include[ \t]+(?P<chapter>[^\s{}:]{1,200})(?::[^{}\n]{0,99})?\}\}[ \t]*$"
+    r"|^```\{r[^\n{}]{0,200}\bchild[ \t]*=[ \t]*['\"](?P<child>[^'\"\n]{1,200})['\"]"
+    r"[^\n{}]{0,99}\}\n\s*```[ \t]*$",
+    re.MULTILINE,
+)
+
+
+class Inputs:
+    """The files that one main file takes in; none outside the folder is read."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = Path(root).resolve()
+        self.taken: set[Path] = set()  # files that are no documents of their own then
+        self.body: set[Path] = set()  # those of them after \begin{document}
+        self.latin: set[Path] = set()  # files whose encoding nothing declares
+        self._encoding = ""  # of the main file
+        self._once: set[Path] = set()
+        self._flags = {"iffalse": False, "iftrue": True}
+        self._only: set[str] | None = None  # names that \includeonly lists
+        self._in_body = False
+        self._preamble = ""
+
+    def read(self, path: Path) -> str:
+        """Return the text of the main file, or of one that it takes in."""
+        text, encoding = text_of(path, self._encoding)
+        if encoding == LATIN_1:
+            self.latin.add(path)
+        else:
+            self._encoding = self._encoding or encoding
+        return text
+
+    def expanded(self, text: str, path: Path) -> str:
+        """Return the text of the main file with the files that it takes in."""
+        self._once.add(path.resolve())
+        if path.suffix.lower() in MARKDOWN:
+            return self._markdown(text, path, 0)
+        self._preamble = text.partition(BEGIN)[0]
+        return self._latex(without_comments(text), (path.parent, path.parent), 0)
+
+    def _take(self, file: Path, depth: int) -> str | None:
+        """Return the text of a file that is taken in now; None if it was already."""
+        if file in self._once or depth >= _DEEPEST:
+            return None
+        self._once.add(file)
+        self.taken.add(file)
+        if self._in_body:
+            self.body.add(file)
+        return self.read(file)
+
+    # LaTeX
+
+    def _latex(self, text: str, folders: tuple[Path, ...], depth: int) -> str:
+        """Return LaTeX with what it takes in from folders, of which the last is the main file's."""
+        written = []
+        conditions: list[bool | None] = []  # around this place; None: nobody knows
+        last_end = text.rfind(r"\fi")
+        done = 0
+        for step in _STEP.finditer(text):
+            was_shown = False not in conditions
+            if was_shown:
+                written.append(text[done : step.start()])
+            done = step.end()
+            replaced = step[0]
+            if step["condition"] and step.start() < last_end:
+                conditions.append(self._flags.get(step["condition"]))
+                replaced = replaced if conditions[-1] is None else " "
+            elif step["branch"] and conditions:
+                condition = conditions.pop()
+                replaced = replaced if condition is None else " "
+                if step["branch"] != "fi":
+                    conditions.append(None if condition is None else not condition)
+            elif was_shown:
+                replaced = self._step(step, folders, depth)
+            if was_shown or False not in conditions:
+                written.append(replaced)
+
+        written.append(text[done:])
+        return "".join(written)
+
+    def _step(self, step: re.Match[str], folders: tuple[Path, ...], depth: int) -> str:
+        """Do what a command says, and return what stands in its place."""
+        if step["flag"]:
+            self._flags[step["flag"]] = False
+        elif step["set"] and f"if{step['set']}" in self._flags:
+            self._flags[f"if{step['set']}"] = step["value"] == "true"
+        elif step["only"] is not None:
+            self._only = {name.strip() for name in step["only"].split(",")}
+        elif step["begin"]:
+            self._in_body = True
+        elif step["imported"]:
+            return self._imported(step, folders, depth)
+        elif step["command"]:
+            name = (step["braced"] or step["quoted"] or step["plain"]).strip(' "')
+            if step["command"] == "include" and self._only is not None and name not in self._only:
+                return " "
+            taken = self._input(name, folders, depth)
+            return f"\n\n{taken}\n\n" if step["command"] == "include" else taken
+        elif step["style"]:
+            ending = ".cls" if step["style"] == "documentclass" else ".sty"
+            for name in step["styles"].split(","):
+                file = self._file(folders[-1:], name.strip() + ending)
+                text = file and self._take(file, depth)
+                if text:
+                    style = self._latex(without_comments(text), folders, depth + 1)
+                    return f"{step[0]}\n{style}\n"
+        return step[0]
+
+    def _input(self, name: str, folders: tuple[Path, ...], depth: int) -> str:
+        """Return the body of the file that a name means; a blank if there is none."""
+        if "\\" in name:
+            name = preamble_macros(self._preamble).expand_macros(name)
+        file = self._file(folders, f"{name}.tex", name, f"{name}.md")
+        text = file and self._take(file, depth)
+        if not file or not text:
+            return " "
+        text = without_comments(text)
+        if BEGIN in text:  # of the packages standalone and subfiles
+            text = text.partition(BEGIN)[2].partition(END)[0]
+            folders = (file.parent, *folders[-1:])
+        folders = (*folders[:1], file.parent, *folders[-1:])
+        return f"{self._latex(text, folders, depth + 1)}\n"
+
+    def _imported(self, step: re.Match[str], folders: tuple[Path, ...], depth: int) -> str:
+        bases = folders if step["sub"] else folders[::-1]
+        for base in bases:
+            folder = base / step["folder"].strip()
+            name = step["imported"].strip()
+            if self._file((folder,), f"{name}.tex", name):
+                return self._input(name, (folder, folders[-1]), depth)
+        return " "
+
+    # Markdown
+
+    def _markdown(self, text: str, path: Path, depth: int) -> str:
+        def content(command: re.Match[str]) -> str:
+            name = command[command.lastgroup or 0].strip()
+            file = self._file((path.parent,), name, f"{name}.md")
+            if file is None:
+                return command[0]
+            if command["literal"]:
+                return f"{command['fence']}\n{self.read(file)}\n{command['fence']}"
+            if file in self._once or file.suffix.lower() not in MARKDOWN or depth >= _DEEPEST:
+                return ""
+            self._once.add(file)
+            if not command["note"]:  # an embedded note stays a document of its own
+                self.taken.add(file)
+            included = self.read(file)
+            return self._markdown(included[front_matter(included)[1] :], file, depth + 1)
+
+        return _IN_MARKDOWN.sub(content, text)
+
+    def _file(self, folders: tuple[Path, ...], *names: str) -> Path | None:
+        """Return the file of the folder that names mean, None if there is none."""
+        for folder in dict.fromkeys((*folders, self.root)):
+            for name in names:
+                file = inside(folder / name, self.root)
+                if file is not None:
+                    return file
+        return None
+
+
+def taken_in(path: Path, root: Path) -> set[Path]:
+    """Return the files that a file takes in, directly or not."""
+    inputs = Inputs(root)
+    inputs.expanded(inputs.read(path), path)
+    return inputs.taken
