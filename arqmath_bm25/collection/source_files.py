@@ -30,7 +30,7 @@ from arqmath_bm25.analysis.latex_html import BESIDE_TITLE, latex_html, latex_lin
 from arqmath_bm25.analysis.macros import Macro, Macros, preamble_macros
 from arqmath_bm25.analysis.markdown_html import front_matter
 from arqmath_bm25.collection.formal_files import formal_parts
-from arqmath_bm25.collection.taken_in import BEGIN, END, Inputs
+from arqmath_bm25.collection.taken_in import BEGIN, END, SourceInputs
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import parse_json
 
@@ -68,7 +68,7 @@ def read_source(path: Path, root: Path, whole: bool = False) -> SourceFile:
 
     Raises InputError for a file that is not UTF-8, or is not of the form that its ending says.
     """
-    inputs = Inputs(root)
+    inputs = SourceInputs(root)
     text = inputs.read(path)
     reader = READERS[path.suffix.lower()]
     parts = reader(text, path, inputs)
@@ -247,7 +247,7 @@ _TITLE: Final = re.compile(
 )
 
 
-def _latex_parts(text: str, path: Path, inputs: Inputs) -> list[FilePart]:
+def _latex_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
     """Split LaTeX at headings and labelled statements; macros of the preamble go to each part."""
     source = inputs.expanded(text, path)
     preamble, begin, _ = source.partition(BEGIN)
@@ -269,7 +269,9 @@ def _latex_parts(text: str, path: Path, inputs: Inputs) -> list[FilePart]:
 _OF_BOOKS: Final = ("myst.yml", "_toc.yml", "conf.py")
 
 
-def _markdown_parts(text: str, path: Path, inputs: Inputs, loose: bool = False) -> list[FilePart]:
+def _markdown_parts(
+    text: str, path: Path, inputs: SourceInputs, loose: bool = False
+) -> list[FilePart]:
     """Split Markdown at its headings and labelled statements."""
     text = inputs.expanded(text, path)
     values, begin = front_matter(text)
@@ -305,7 +307,7 @@ def _tags(value: Any) -> Iterator[str]:
                     yield "/".join(names[:number])
 
 
-def _notebook_parts(text: str, path: Path, inputs: Inputs) -> list[FilePart]:
+def _notebook_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
     """Split a notebook at the headings of its Markdown cells; code is code."""
     try:
         cells = parse_json(text)["cells"]
@@ -325,7 +327,7 @@ def _notebook_parts(text: str, path: Path, inputs: Inputs) -> list[FilePart]:
     return _markdown_parts("\n\n".join(blocks), path, inputs, loose=True)
 
 
-def _rst_parts(text: str, path: Path, inputs: Inputs) -> list[FilePart]:
+def _rst_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
     """Split reStructuredText at its headings and labelled statements."""
     from arqmath_bm25.analysis.rst_html import rst_html  # docutils loads slowly
 
@@ -335,13 +337,13 @@ def _rst_parts(text: str, path: Path, inputs: Inputs) -> list[FilePart]:
 # HTML and plain text
 
 
-def _html_parts(text: str, path: Path, inputs: Inputs) -> list[FilePart]:
+def _html_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
     """Split the content of a page at its headings."""
     page = as_post(text)
     return _parts(page.body, "", "post", page.title)
 
 
-def _plain_parts(text: str, path: Path, inputs: Inputs) -> list[FilePart]:
+def _plain_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
     """Return a text with its first line as the title, if an empty line follows that."""
     first, _, rest = text.strip().partition("\n")
     is_title = rest.startswith("\n") and len(first) <= 100
@@ -357,7 +359,7 @@ _VERILOG: Final = re.compile(
 )
 
 
-def _formal_parts(text: str, path: Path, inputs: Inputs) -> list[FilePart]:
+def _formal_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
     """Split a file of a formal language at its declarations."""
     language = _LANGUAGES[path.suffix.lower()]
     if language == "coq" and _VERILOG.match(text):
@@ -374,7 +376,7 @@ def _formal_parts(text: str, path: Path, inputs: Inputs) -> list[FilePart]:
     return parts
 
 
-FileReader = Callable[[str, Path, Inputs], list[FilePart]]
+FileReader = Callable[[str, Path, SourceInputs], list[FilePart]]
 # A further form of files is a reader and a line here.
 READERS: Final[dict[str, FileReader]] = {
     ".htm": _html_parts,

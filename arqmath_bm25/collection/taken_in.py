@@ -50,7 +50,7 @@ _IN_MARKDOWN: Final = re.compile(
 )
 
 
-class Inputs:
+class SourceInputs:
     """The files that one main file takes in; none outside the folder is read."""
 
     def __init__(self, root: Path) -> None:
@@ -206,6 +206,6 @@ class Inputs:
 
 def taken_in(path: Path, root: Path) -> set[Path]:
     """Return the files that a file takes in, directly or not."""
-    inputs = Inputs(root)
+    inputs = SourceInputs(root)
     inputs.expanded(inputs.read(path), path)
     return inputs.taken
