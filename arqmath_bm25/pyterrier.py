@@ -11,18 +11,19 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import pyterrier as pt
 
+from arqmath_bm25.api import Collection, Index
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
+from arqmath_bm25.core.stores import ARTIFACT
 from arqmath_bm25.engines.lucene.jvm import java_variables, prepare
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from arqmath_bm25.api import Index
 
 with suppress(InputError):  # flat postings are searched without Java
     prepare()
@@ -78,3 +79,25 @@ class Retriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier's classes ar
     def __repr__(self) -> str:
         depth = f", depth={self.depth}" if self.depth != MAX_DEPTH else ""
         return f"Retriever({self.index!r}, {self.variant!r}{depth})"
+
+
+class StoredIndex(pt.Artifact):  # type: ignore[misc]
+    """The store of an index as an artifact: `pt.Artifact.load(index.path).retriever()`.
+
+    DATA are looked for where they were when it was built; `load(path, data=DATA)` says where else.
+    """
+
+    ARTIFACT_TYPE: Final = ARTIFACT["type"]
+    ARTIFACT_FORMAT: Final = ARTIFACT["format"]
+
+    def __init__(self, path: str | Path, data: str | Path | None = None) -> None:
+        """Raises InputError without an index or its DATA."""
+        super().__init__(path)
+        collection = Collection.of_store(self.path)
+        if data is not None:
+            collection = Collection(data, collection.indexes)
+        self.index = Index(collection, self.path)
+
+    def retriever(self, variant: str | None = None, depth: int = MAX_DEPTH) -> Retriever:
+        """Return a retriever by one variant, the primary one without."""
+        return Retriever(self.index, variant, depth)

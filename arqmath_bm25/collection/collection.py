@@ -18,6 +18,7 @@ from arqmath_bm25.collection.imports import (
     imported,
     importing,
     last_import,
+    rows_of,
 )
 from arqmath_bm25.collection.layout import QUICKLY_READ, Layout, ntcir_topics
 from arqmath_bm25.collection.own_documents import IRDS, corpus_in
@@ -119,6 +120,20 @@ class Collection:
             )
         return corpus_in(data) is None and is_file_collection(data, self.indexes)
 
+    @classmethod
+    def of_store(cls, store: Path) -> Self:
+        """Return the collection that an index was built from: DATA where its manifest says it was.
+
+        Rows of an import are found below the same folder of indexes, wherever that is now. Raises
+        NoIndexError if there is no index, InputError if DATA is not there.
+        """
+        manifest = Manifest.read(store)
+        if manifest is None:
+            raise NoIndexError(f"{store}: there is no index", store.parent.name)
+        _, folder, indexes = store.absolute().parents[:3]
+        rows = rows_of(manifest.sources, indexes / FILES / folder.name)
+        return cls(rows or manifest.data, indexes)
+
     def imported(self, read_all: bool = False) -> Self:
         """Return the collection as it is now, imported if need be; with `read_all`, read anew."""
         if self.data is None or not self.is_imported:
@@ -164,6 +179,13 @@ class Collection:
         if isinstance(self.data, Import):
             return self.data.name
         return self.data or SAMPLE
+
+    @property
+    def origin_of_index(self) -> str | None:
+        """Where DATA is, as an index says it: wherever that is opened, it is the same place."""
+        if isinstance(self.data, Path):
+            return str(self.data.absolute())
+        return str(self.given) if self.data else None
 
     @property
     def on_site(self) -> bool:

@@ -16,7 +16,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -47,7 +47,7 @@ from arqmath_bm25.core.stores import (
     stores,
     why_unusable,
 )
-from arqmath_bm25.core.writing import complete, contents, state_of, written_json
+from arqmath_bm25.core.writing import Source, complete, contents, state_of, written_json
 from arqmath_bm25.version import __version__
 
 FILES: Final = "files"  # the folder of imports below INDEXES, and the task of their manifests
@@ -98,7 +98,7 @@ class Import:
             manifest = Manifest(
                 task=FILES,
                 settings={},
-                default=True,
+                data=None,
                 recipe=self.recipe,
                 sources=[],
                 files=contents(place),
@@ -171,6 +171,14 @@ def corpora(folder: Path) -> dict[Path, str]:
         if manifest and CORPUS in manifest.files:
             _, found[store] = manifest.files[CORPUS]
     return found
+
+
+def rows_of(sources: Sequence[Source], folder: Path) -> Path | None:
+    """Return the import in a folder that an index was built from; None if it is not there."""
+    for rows, digest in corpora(folder).items():
+        if [source.sha256 for source in sources] == [digest]:
+            return rows
+    return None
 
 
 def last_import(data: Path, indexes: Path, whole: bool) -> Path | None:

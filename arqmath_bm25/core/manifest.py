@@ -27,7 +27,7 @@ class Manifest:
 
     task: str
     settings: dict[str, Any]  # the whole configuration
-    default: bool  # whether it was the task's default configuration
+    data: str | None  # where DATA was: a path, irds:NAME, the name of an import; None: the sample
     recipe: dict[str, Any]  # the settings that decide the content, and the version of the analysis
     sources: list[Source]
     files: dict[str, tuple[int, str]]  # name of a file of the index → size and SHA-256

@@ -21,6 +21,7 @@ from arqmath_bm25.core.system import lock
 from arqmath_bm25.core.writing import Source
 from arqmath_bm25.version import __version__
 
+ARTIFACT: Final = {"type": "sparse_index", "format": "arqmath_bm25"}
 _STORE: Final = re.compile(r"(?P<engine>[a-z]{1,20})-(?P<digest>[0-9a-f]{16})")
 
 
@@ -39,6 +40,13 @@ def stores(folder: Path) -> list[Path]:
 def is_store(name: str) -> bool:
     """Return whether a name is the path of a store."""
     return (Path(name) / MANIFEST).is_file()
+
+
+def artifact(path: str, names: Sequence[str]) -> dict[str, str] | None:
+    """Return what PyTerrier has to know of a directory with these files; None if it is no store."""
+    if MANIFEST in names and _STORE.fullmatch(Path(path).name):
+        return ARTIFACT
+    return None
 
 
 def readable_manifest(store: Path) -> Manifest | None:

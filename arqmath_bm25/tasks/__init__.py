@@ -48,7 +48,7 @@ def configured(name: str, config: Path | None = None) -> Task[Any]:
     cls = task_class(name)
     default = default_config(name)
     if config is None:
-        task = cls(load(cls.model, default), default=True)
+        task = cls(load(cls.model, default))
     else:
         task = cls(load(cls.model, config, default))
     if task.tokenizer:

@@ -138,7 +138,7 @@ def _build(
         common = Manifest(
             task=task.name,
             settings=task.settings.model_dump(mode="json"),
-            default=task.default,
+            data=content.collection.origin_of_index,
             recipe=content.recipe,
             sources=content.sources,
             files={},

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from arqmath_bm25.collection.imports import corpora, is_import
+from arqmath_bm25.collection.imports import is_import, rows_of
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest
 from arqmath_bm25.core.records import Hit, Part, Topic
@@ -101,11 +101,10 @@ class Index:
         options = {name: chosen[name] for name in ("site", "until", "delimiters") if name in chosen}
         collection = replace(collection, **options)
         if collection.is_imported:
-            for rows, digest in corpora(collection.import_folder).items():
-                if digest == manifest.sources[0].sha256:
-                    collection = replace(collection, data=rows)
-            if collection.is_imported:
+            rows = rows_of(manifest.sources, collection.import_folder)
+            if rows is None:
                 raise NoIndexError(f"{store}: the rows that it was built from are gone", "docs")
+            collection = replace(collection, data=rows)
 
         task = task or task_class(manifest.task).of(manifest.settings, store)
         recipe = dict(task.index_task.recipe)

@@ -156,10 +156,8 @@ class Task(ABC, Generic[S]):
     depth: ClassVar[int] = MAX_DEPTH  # most hits of a topic in a run file
     finds_posts: ClassVar[bool] = False  # which can be chosen by tag and year
 
-    def __init__(self, settings: S, default: bool = False) -> None:
-        """`default`: the settings are the task's own configuration."""
+    def __init__(self, settings: S) -> None:
         self.settings = settings
-        self.default = default
 
     @property
     @abstractmethod
@@ -373,7 +371,7 @@ class IndexedTask(Task[S]):
             changed = {"latex": latex.model_copy(update=changed)}
 
         settings = {"analysis": analysis.model_copy(update=changed)}
-        return type(self)(self.settings.model_copy(update=settings), self.default)
+        return type(self)(self.settings.model_copy(update=settings))
 
     @abstractmethod
     def sources(self, collection: Collection) -> list[Path]:

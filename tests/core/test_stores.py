@@ -20,7 +20,7 @@ NOW, BEFORE = Source("a.tex", 5, "now"), Source("a.tex", 4, "before")
 def add(folder: Path, name: str, source: Source = NOW) -> Path:
     store = folder / name
     store.mkdir(parents=True)
-    Manifest("docs", {}, True, {}, [source], {}, {}, 0.0).write(store)
+    Manifest("docs", {}, None, {}, [source], {}, {}, 0.0).write(store)
     return store
 
 
@@ -62,7 +62,7 @@ LINKS = Source("links.xml", 9, "links")
 def test_an_index_says_by_what_it_does_not_serve(
     recipe: dict[str, Any], sources: list[Source], reason: str | None
 ) -> None:
-    made = Manifest("docs", {}, True, {**RECIPE, **recipe}, sources, {}, {}, 0.0)
+    made = Manifest("docs", {}, None, {**RECIPE, **recipe}, sources, {}, {}, 0.0)
     said = made.stale_reason(RECIPE, [NOW])
     if reason is None:
         assert said is None
@@ -72,7 +72,7 @@ def test_an_index_says_by_what_it_does_not_serve(
 
 
 def test_files_in_another_order_are_other_data() -> None:
-    made = Manifest("docs", {}, True, {}, [LINKS, NOW], {}, {}, 0.0)
+    made = Manifest("docs", {}, None, {}, [LINKS, NOW], {}, {}, 0.0)
     said = made.stale_reason({}, [NOW, LINKS])
     assert said == "this index was built from other data (in another order)"
     assert replace(made, sources=[NOW, LINKS]).stale_reason({}, [NOW, LINKS]) is None
@@ -85,7 +85,7 @@ def test_a_store_says_why_it_cannot_be_used(tmp_path: Path) -> None:
     assert why_unusable(store, {}, [NOW]) == f"{store / MANIFEST}: this file is missing"
 
     (store / "postings").write_bytes(b"12345")
-    Manifest("docs", {}, True, {}, [NOW], contents(store), {}, 0.0).write(store)
+    Manifest("docs", {}, None, {}, [NOW], contents(store), {}, 0.0).write(store)
     assert why_unusable(store, {}, [NOW]) is None
     assert "built from other data" in str(why_unusable(store, {}, [BEFORE]))
     for content, damage in (

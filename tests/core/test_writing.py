@@ -21,7 +21,7 @@ from arqmath_bm25.core.errors import InputError, InterruptedWorkError, shown
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.writing import Source, alone, complete, manifest_path, read_manifest
 
-MANIFEST = Manifest("task1", {}, True, {}, [Source("p", 1, "x")], {}, {"documents": 3}, 0.1)
+MANIFEST = Manifest("task1", {}, None, {}, [Source("p", 1, "x")], {}, {"documents": 3}, 0.1)
 
 
 def present(directory: Path) -> list[str]:

@@ -309,6 +309,38 @@ def test_a_retriever_behaves_as_those_of_pyterrier(peers: list[str], tmp_path: P
     assert json.loads(done.stdout.splitlines()[-1]) == {"jvm": False, "terrier": False}
 
 
+ARTIFACTS = """
+import json, sys
+sys.path += sys.argv[2:]
+import pyterrier as pt
+from arqmath_bm25 import api as arq
+
+mine = arq.Collection.of(["prime numbers", "a triangle"], "mine", "here").index("docs")
+notes = arq.Collection("notes", "here").index("docs", engine="flat")
+sample = arq.sample("here").index("task2", engine="flat")
+for index, query in ((mine, "prime"), (notes, "limit"), (sample, "$x^2$")):
+    found = pt.Artifact.load(str(index.path)).retriever().search(query)
+    assert found["docno"].tolist() == index.run({"1": query})["docno"].tolist(), query
+    assert len(found), query
+
+import shutil
+shutil.copytree("here", "there")
+shutil.rmtree("here")
+moved = "there/" + str(mine.path).partition("/here/")[2]
+assert pt.Artifact.load(moved).retriever().search("prime")["docno"].tolist() == ["1"]
+other = pt.Artifact.load("there/arqmath-sample/task2/" + sample.path.name, data=arq.sample().path)
+assert len(other.index) == len(sample)
+"""
+
+
+def test_a_store_is_an_artifact_of_pyterrier(peers: list[str], tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/a.md").write_text("# Limits\n\nA limit of $a_n$.\n")
+    command = [sys.executable, "-c", ARTIFACTS, str(tmp_path), *peers]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
 EXPERIMENT = """
 import json, re, sys
 sys.path += sys.argv[4:]

@@ -262,7 +262,7 @@ def _kinds() -> dict[str, Kind]:
     manifest = Manifest(
         "task1",
         {"text": {}},
-        True,
+        None,
         {"latex": 1},
         [Source("Posts.xml", 9, "0")],
         {},

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from program import arqmath, printed
 from shared_indexes import linked, store
 
 from arqmath_bm25.cli import tasks
@@ -65,8 +66,7 @@ def test_an_index_of_other_settings_is_built_beside(
     assert re.fullmatch(rf"{own}: of other settings or files, [\d.]+ MB; --prune removes it", told)
     collection = Collection(indexes=copy)
     tasks.index("task1", indexes=copy, config=indexes / "mine.yaml")
-    opened = Index.open(collection, "task1")
-    assert opened.task.default
+    assert Index.open(collection, "task1").directory != own
     assert Index.open(collection, "task1", indexes / "mine.yaml").directory == own
     assert tree(own) == before
     tasks.index("task1", indexes=copy, engine=["flat"], prune=True)
@@ -235,3 +235,15 @@ def test_tables_are_read_once_for_all_that_use_them(
         for hit in index.search("prime numbers $x^2$", index.task.primary, 2):
             assert index.task.found(hit, index).post is not None
     assert opened == [1]
+
+
+def test_the_path_of_a_store_is_enough_to_search_it(tmp_path: Path) -> None:
+    """Its manifest says where DATA was, whatever the working directory and the options are now."""
+    (tmp_path / "mine.jsonl").write_text('{"id": "1", "text": "prime ideals"}\n')
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.md").write_text("# Ideals\n\nA prime ideal.\n")
+    for data in (tmp_path / "mine.jsonl", notes):
+        arqmath("index", "docs", "--data", data, "--indexes", tmp_path / "i")
+        (store,) = (tmp_path / "i" / data.stem / "docs").glob("flat-*")
+        assert "prime" in printed("search", store, "prime")

@@ -102,6 +102,8 @@ class SearchPlace(Place):
         """
         engine = self.chosen_engine
         collection = self.collection
+        if is_store(name) and self.data is None:
+            collection = Collection.of_store(Path(name))
         if is_store(name) or not (builds or collection.is_imported):
             return Index.open(collection, name, config, engine)
 

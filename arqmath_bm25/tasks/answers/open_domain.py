@@ -34,11 +34,9 @@ class OpenDomain(Task[Task3Settings]):
     rows_are = "answers"
     lab = "task3"
 
-    def __init__(
-        self, settings: Task3Settings, default: bool = False, answers: AnswerRetrieval | None = None
-    ) -> None:
-        super().__init__(settings, default)
-        self._answers = answers or AnswerRetrieval(settings.ranking, default)
+    def __init__(self, settings: Task3Settings, answers: AnswerRetrieval | None = None) -> None:
+        super().__init__(settings)
+        self._answers = answers or AnswerRetrieval(settings.ranking)
 
     @property
     def index_task(self) -> AnswerRetrieval:
@@ -48,7 +46,7 @@ class OpenDomain(Task[Task3Settings]):
     def on(self, built: IndexedTask[Any]) -> Task[Any]:
         """Return this task on an index of Task 1."""
         assert isinstance(built, AnswerRetrieval)  # noqa: S101  # whose index this searches
-        return OpenDomain(self.settings, self.default, built)
+        return OpenDomain(self.settings, built)
 
     @classmethod
     def has_data(cls, collection: Collection) -> bool:
