@@ -25,7 +25,7 @@ from experiments.tuning.coordinate_search import changed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-OPERATORS = ("answer_operators", "question_operators", "title_operators")
+OPERATORS = ("body_operators", "question_operators", "title_operators")
 
 
 def reweighed(settings: Task1Settings, **weights: float) -> Task1Settings:
@@ -36,8 +36,8 @@ def reweighed(settings: Task1Settings, **weights: float) -> Task1Settings:
 def conditions(default: Task1Settings) -> Iterator[tuple[str, AnswerRetrieval, str]]:
     """Name the settings to compare, with the variant or fusion that is run."""
     weights = default.weights("both")
-    own = {field: weights[field] for field in ("contents", "answer_operators")}
-    ngrams = {"answer_math": 0.15, "question_math": 0.15, "title_math": 0.075}
+    own = {field: weights[field] for field in ("contents", "body_operators")}
+    ngrams = {"body_math": 0.15, "question_math": 0.15, "title_math": 0.075}
     alternatives = [
         ("both, first stage alone", changed(default, rerank={})),
         *((f"both, no {field}", reweighed(default, **{field: 0})) for field in weights),

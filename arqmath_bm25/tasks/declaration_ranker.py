@@ -16,7 +16,7 @@ from arqmath_bm25.analysis.html import (
 )
 from arqmath_bm25.analysis.kinds import kind_of
 from arqmath_bm25.core.records import Topic
-from arqmath_bm25.tasks.field_ranker import FieldRanker
+from arqmath_bm25.tasks.document_task import FieldRanker
 from arqmath_bm25.tasks.settings import FieldSettings
 from arqmath_bm25.tasks.task import OpenIndex
 

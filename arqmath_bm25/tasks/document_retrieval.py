@@ -1,7 +1,6 @@
 """Retrieval of the user's own documents: JSON lines, TSV, BEIR, ir_datasets, folders of files.
 
-Documents are ranked like the answers of Task 1, by the fields of text, title and tags. They have no
-threads, so there is no reranker.
+Documents are ranked by the fields of text, title and tags.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.analysis.text import is_undivided
-from arqmath_bm25.analysis.tokenizer import tokenizer_version
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import (
     QUERIES,
@@ -45,7 +43,6 @@ from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.tested import read_numbers, write_checksums
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document as Indexed
-from arqmath_bm25.tasks.answers.answer_documents import answer_fields, question_fields
 from arqmath_bm25.tasks.cited.cited_documents import (
     REFERENCES,
     STATEMENTS,
@@ -53,11 +50,12 @@ from arqmath_bm25.tasks.cited.cited_documents import (
     learn_references,
 )
 from arqmath_bm25.tasks.declaration_ranker import DeclarationRanker
+from arqmath_bm25.tasks.document_fields import NOTHING, document_fields
 from arqmath_bm25.tasks.document_parts import PartForms, write_parts
-from arqmath_bm25.tasks.field_ranker import FieldRanker
+from arqmath_bm25.tasks.document_task import DocumentTask, FieldRanker
 from arqmath_bm25.tasks.sealed_blocks import PartContent, run_ends
 from arqmath_bm25.tasks.settings import DocumentSettings, kind
-from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, TopicFile
+from arqmath_bm25.tasks.task import Found, OpenIndex, Ranker, TopicFile
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 
 _IDS: Final = "documents.ids"  # core/id_table.py
@@ -88,13 +86,12 @@ _ANY_FORMULA, _FORMULAS, _REFERENCES = "any formula", "formulas", "references"
 _DECLARATIONS: Final = "declarations"
 
 
-class DocumentRetrieval(IndexedTask[DocumentSettings]):
+class DocumentRetrieval(DocumentTask[DocumentSettings]):
     """Ranks the user's own documents."""
 
     name: ClassVar[str] = "docs"
     model = DocumentSettings
     title = "Documents"
-    example = r"Why does $\sum \frac{1}{n}$ diverge?"
     nothing = "No document holds a term of this query."
     topics_are = "queries"
     hits_are = "document"
@@ -123,11 +120,7 @@ class DocumentRetrieval(IndexedTask[DocumentSettings]):
     @property
     def recipe(self) -> dict[str, Any]:
         """The settings that decide the content of the index, including the regression's."""
-        recipe = {**super().recipe, "ridge": self.settings.ridge.model_dump(mode="json")}
-        tokenizer = self.settings.analysis.latex.tokenizer
-        if tokenizer:
-            recipe["tokenizer version"] = tokenizer_version(tokenizer)
-        return recipe
+        return {**super().recipe, "ridge": self.settings.ridge.model_dump(mode="json")}
 
     def write_documents(
         self, collection: Collection, place: Path, workers: Workers, forms: PartForms
@@ -482,9 +475,11 @@ def _content(path: Path, spans: NDArray[np.int64]) -> PartContent:
 def _indexed(
     document: UserDocument, title: Terms, text: Terms, analyzer: Analyzer, fields: Sequence[str]
 ) -> Indexed:
-    words = Bag([*title.words.words, *text.words.words])  # a document is its title and its text
-    bags = question_fields(title, text, document.tags, analyzer)
-    bags |= answer_fields(text._replace(words=words))
+    bags = document_fields(title, text, document.tags, analyzer)
+    bags["contents"] = NOTHING
+    words = [*title.words.words, *text.words.words]  # a document is its title and its text
+    if words:
+        bags["contents"] = Bag(words)
     return Indexed(document.doc_id, {field: bags[field] for field in fields})
 
 

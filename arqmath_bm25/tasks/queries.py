@@ -19,7 +19,7 @@ from arqmath_bm25.analysis.kinds import kind_of
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.analysis.unmarked import with_formulas
 from arqmath_bm25.core.records import Part, Topic
-from arqmath_bm25.tasks.answers.answer_documents import question_fields
+from arqmath_bm25.tasks.document_fields import document_fields
 from arqmath_bm25.tasks.settings import FieldKind, QuerySettings, kind
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _topic_fields(topic: Topic, analyzer: Analyzer, repeats: bool) -> dict[str, 
     question = analyzer.body(topic.question)
     if not repeats:
         question = Terms(*map(_distinct, question))
-    return question_fields(title, question, topic.tags, analyzer)
+    return document_fields(title, question, topic.tags, analyzer)
 
 
 def build_query(
@@ -159,9 +159,8 @@ def prune_query(
         for term, documents in of_field.items():
             of_kind[term] += weights[term] * idf(documents, searcher.count)
 
-    asked = "contents"
-    if "question_text" in query:
-        asked = "question_text"
+    bodies = [field for field in ("question_text", "body_text") if field in query]
+    asked = next(iter(bodies), "contents")
     limit = max(settings.max_df * searcher.count, _FEW)
     common = set()
     for term, documents in counts.get(asked, {}).items():

@@ -22,12 +22,6 @@ from arqmath_bm25.core.labs import RunName, RunTask, Variant
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
 FieldKind = Literal["text", "math", "operators"]  # of its terms, as its name ends
-Task1Field = Literal[
-    "contents", "answer_math", "answer_operators",
-    "question_text", "question_math", "question_operators",
-    "title_text", "title_math", "title_operators", "tags",
-]  # fmt: skip
-FIELDS: Final[tuple[str, ...]] = get_args(Task1Field)
 DocumentVariant = Literal[Variant, "cited"]
 View = Literal["tokens", "characters", "words"]  # what a text is cut into (NLPS)
 _KERNEL: Final[dict[View, float]] = {"tokens": 0.4, "characters": 0.3, "words": 0.3}
@@ -141,7 +135,7 @@ class RunSettings(Settings):
 
     team: NamePart
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.]+$")]
-    primary: Variant
+    primary: str
 
     def tag(self, task: RunTask, variant: Variant) -> str:
         """Return the tag of the run of a variant, its official name."""
@@ -183,6 +177,7 @@ class RankingSettings(LabSettings):
     """Settings that Tasks 1 and 2 share."""
 
     all_fields: ClassVar[tuple[str, ...]]
+    former_fields: ClassVar[Mapping[str, str]] = {}  # before version 0.6 → now
     collection: CollectionSettings = DumpSettings()
     bm25: Bm25Settings = Bm25Settings()
     if TYPE_CHECKING:
@@ -205,7 +200,17 @@ class RankingSettings(LabSettings):
 
     @model_validator(mode="after")
     def _usable_variants(self) -> Self:
-        for variant in self.variants:
+        chosen = {name: getattr(of, "fields", of) for name, of in self.variants.items()}
+        named = set(self.bm25.fields).union(*chosen.values())
+        former = [f"{old} is {new}" for old, new in self.former_fields.items() if old in named]
+        if former:
+            raise ValueError(f"fields have other names since version 0.6: {', '.join(former)}")
+
+        for variant, fields in chosen.items():
+            for field in fields:
+                if field not in self.all_fields:
+                    known = ", ".join(self.all_fields)
+                    raise ValueError(f"variants.{variant}.{field}: unknown; there are {known}")
             if not self.weights(variant):
                 raise ValueError(f"variants.{variant}: at least one weight must be above 0")
         for field in self.bm25.fields:
@@ -218,7 +223,10 @@ class RankingSettings(LabSettings):
 class FieldSettings(RankingSettings):
     """Settings of rankings by weighted fields of words and formulas."""
 
-    all_fields = FIELDS
+    former_fields: ClassVar[Mapping[str, str]] = {
+        "answer_math": "body_math",
+        "answer_operators": "body_operators",
+    }
     analysis: AnalysisSettings = AnalysisSettings()
     query: QuerySettings = QuerySettings()
 
@@ -226,7 +234,7 @@ class FieldSettings(RankingSettings):
     def _has_the_terms_it_weighs(self) -> Self:
         if self.analysis.latex.tokenizer and "math" not in map(kind, self.fields):
             raise ValueError(
-                "analysis.latex.tokenizer: no variant weighs a field of tokens, as answer_math"
+                "analysis.latex.tokenizer: no variant weighs a field of tokens, as body_math"
             )
         operators = [
             f"variants.{name}.{field}"
@@ -242,10 +250,16 @@ class FieldSettings(RankingSettings):
 class Task1Settings(FieldSettings):
     """configs/task1.yaml."""
 
+    # `contents` and the body are the answer's own, title and tags those of its question.
+    all_fields = (
+        "contents", "body_math", "body_operators",
+        "question_text", "question_math", "question_operators",
+        "title_text", "title_math", "title_operators", "tags",
+    )  # fmt: skip
     collection: DumpSettings = DumpSettings()
     bag: bool = False  # all words of an answer and its question in one field, `contents`
     model: Literal["bm25", "tf_idf", "linked"] = "bm25"
-    variants: dict[Variant, dict[Task1Field, Weight]]
+    variants: dict[Variant, dict[str, Weight]]
     rerank: dict[Variant, RerankSettings] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -278,18 +292,22 @@ class CitedSettings(Settings):
     earlier: bool = False
 
 
-class DocumentRunSettings(RunSettings):
-    """Names of run files of the user's own documents."""
-
-    primary: DocumentVariant  # type: ignore[assignment]
-
-
 class DocumentSettings(FieldSettings):
     """configs/docs.yaml."""
 
+    # `contents` are the words of title and body, `body_text` those of the body alone.
+    all_fields = (
+        "contents", "body_text", "body_math", "body_operators",
+        "title_text", "title_math", "title_operators", "tags",
+    )  # fmt: skip
+    former_fields: ClassVar[Mapping[str, str]] = {
+        **FieldSettings.former_fields,
+        "question_text": "body_text",
+        "question_math": "body_math",
+        "question_operators": "body_operators",
+    }
     collection: RowsSettings = RowsSettings()
-    run: DocumentRunSettings
-    variants: dict[DocumentVariant, dict[Task1Field, Weight]]
+    variants: dict[DocumentVariant, dict[str, Weight]]
     ridge: RidgeSettings = RidgeSettings()
     cited: dict[DocumentVariant, CitedSettings] = Field(default_factory=dict)
 

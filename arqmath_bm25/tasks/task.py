@@ -18,7 +18,7 @@ from arqmath_bm25.analysis.answer_text import answer_text
 from arqmath_bm25.analysis.excerpts import beginning, excerpt
 from arqmath_bm25.analysis.html import Delimiters, Formula, read_body, read_title, without_macros
 from arqmath_bm25.analysis.settings import VERSION
-from arqmath_bm25.analysis.tokenizer import TRUSTED
+from arqmath_bm25.analysis.tokenizer import TRUSTED, tokenizer_version
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import UserDocument
 from arqmath_bm25.collection.posts import ANSWER, Post
@@ -382,6 +382,8 @@ class IndexedTask(Task[S]):
         """The settings that decide the content of the index, and the version of the analysis."""
         analysis = self.settings.analysis.model_dump(mode="json")
         recipe = {"analysis version": VERSION, **analysis}
+        if self.tokenizer:
+            recipe["tokenizer version"] = tokenizer_version(self.tokenizer)
         if self.fields:
             recipe["fields"] = list(self.fields)
         return recipe

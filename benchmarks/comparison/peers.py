@@ -23,7 +23,7 @@ from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.engines.lucene.jvm import java_home
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.answers.answer_documents import question_fields
+from arqmath_bm25.tasks.document_fields import document_fields
 from comparison.children import ChildError, run_module
 from comparison.engines import DEPTH, ENGINES, K1, NOT_INSTALLED, OURS, B
 from comparison.results import Part, Table
@@ -94,7 +94,7 @@ def _write_documents(layout: Layout, work: Path) -> int:
             (work / "documents" / path.name).open("w", encoding="utf-8") as file,
         ):
             for document in map(json.loads, lines):
-                terms = f"{document['contents']} {document['answer_math']}"
+                terms = f"{document['contents']} {document['body_math']}"
                 one_field = {"id": document["id"], "contents": terms}
                 file.write(json.dumps(one_field, ensure_ascii=False) + "\n")
                 count += 1
@@ -109,7 +109,7 @@ def _write_queries(layout: Layout, path: Path) -> int:
     for topic in read_topics(layout.topics("task1", layout.years("task1")[-1])):
         title = analyzer(read_title(topic.title))
         question = analyzer(read_body(topic.question))
-        fields = question_fields(title, question, topic.tags, analyzer)
+        fields = document_fields(title, question, topic.tags, analyzer)
         queries.append(list(dict.fromkeys(" ".join(bag.terms for bag in fields.values()).split())))
     path.write_text(json.dumps(queries), encoding="utf-8")
     return len(queries)

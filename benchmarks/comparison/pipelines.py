@@ -19,7 +19,7 @@ from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents
-from arqmath_bm25.tasks.settings import FIELDS
+from arqmath_bm25.tasks.settings import Task1Settings
 
 
 def main() -> None:
@@ -43,7 +43,7 @@ def main() -> None:
     if options.way == "soup":
         soup.write_documents(table, Analyzer(settings.analysis), documents / "part-00000.jsonl")
     else:
-        weights = {"both": dict.fromkeys(FIELDS, 1.0)}
+        weights = {"both": dict.fromkeys(Task1Settings.all_fields, 1.0)}
         every_field = settings.model_copy(update={"variants": weights})
         write_answer_documents(table, every_field, documents, workers)
     ended = time.perf_counter()

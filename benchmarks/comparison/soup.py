@@ -23,7 +23,7 @@ from arqmath_bm25.analysis.html import (
     split_math,
 )
 from arqmath_bm25.analysis.sources import hide_math
-from arqmath_bm25.tasks.answers.answer_documents import NOTHING, question_fields
+from arqmath_bm25.tasks.document_fields import NOTHING, document_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,13 +72,13 @@ def _documents(table: PostTable, analyzer: Analyzer) -> Iterator[dict[str, str]]
             yield {
                 "id": answer.post_id,
                 "contents": terms.words.terms or NOTHING.terms,
-                "answer_math": terms.math.terms,
-                "answer_operators": terms.operators.terms,
+                "body_math": terms.math.terms,
+                "body_operators": terms.operators.terms,
                 **context,
             }
 
 
 def _context(question: Post, analyzer: Analyzer) -> dict[str, str]:
     title, body = analyzer(read_title(question.title or "")), analyzer(read_body(question.body))
-    fields = question_fields(title, body, question.tags, analyzer)
+    fields = document_fields(title, body, question.tags, analyzer, "question")
     return {field: bag.terms for field, bag in fields.items()}

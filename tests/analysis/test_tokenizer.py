@@ -87,7 +87,7 @@ def test_an_index_keeps_its_delimiters(tmp_path: Path) -> None:
     assert index.analyze("$R_1+R_2$")["math"] == []
     document = next(arq.Collection(data).documents("task1", config=tmp_path / "a"))
     assert document["text"] == "It costs $5, $R_1+R_2$, $6."
-    assert "R" in document["fields"]["answer_math"]
+    assert "R" in document["fields"]["body_math"]
     other = configured(tmp_path / "b", delimiters="spans")
     message = refused("run", "task1", *where, "--config", other)
     assert "built with other analysis settings" in message
@@ -244,5 +244,5 @@ def test_tokens_that_no_variant_looks_for(module: Path, tmp_path: Path) -> None:
     settings = yaml.safe_load((CONFIG.parent / "task1.yaml").read_text(encoding="utf-8"))
     settings["analysis"]["latex"]["tokenizer"] = "my_tokens:letters"
     (tmp_path / "a").write_text(yaml.safe_dump(settings), encoding="utf-8")
-    with pytest.raises(InputError, match="no variant weighs a field of tokens, as answer_math"):
+    with pytest.raises(InputError, match="no variant weighs a field of tokens, as body_math"):
         arq.sample(tmp_path).index("task1", config=tmp_path / "a")

@@ -11,7 +11,8 @@ from as_text import as_text
 from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
-from arqmath_bm25.tasks.answers.answer_documents import NOTHING, answer_documents
+from arqmath_bm25.tasks.answers.answer_documents import answer_documents
+from arqmath_bm25.tasks.document_fields import NOTHING
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,8 +69,8 @@ def test_a_document_has_the_terms_of_an_answer_and_of_its_question(tmp_path: Pat
     assert first == {
         "id": "2",
         "contents": "answer",
-        "answer_math": "",
-        "answer_operators": "",
+        "body_math": "",
+        "body_operators": "",
         "question_text": "q",
         "question_math": "",
         "question_operators": "",
@@ -78,12 +79,12 @@ def test_a_document_has_the_terms_of_an_answer_and_of_its_question(tmp_path: Pat
         "title_operators": "",
         "tags": "",  # `a` is a stop word
     }
-    own = {"contents": "answer question miss", "answer_math": "", "answer_operators": ""}
+    own = {"contents": "answer question miss", "body_math": "", "body_operators": ""}
     assert second == {"id": "6", **own}
     # Anserini would drop a document without contents.
     assert third == {
         "id": "7",
         "contents": NOTHING.terms,
-        "answer_math": "z",
-        "answer_operators": "",
+        "body_math": "z",
+        "body_operators": "",
     }

@@ -109,7 +109,7 @@ def test_answers_for_other_engines(tmp_path: Path) -> None:
     assert document["docno"] == "2"
     assert document["text"] == "word $x+y$"
     assert document["fields"]["contents"] == ["word"]
-    assert "+~x" in document["fields"]["answer_operators"]
+    assert "+~x" in document["fields"]["body_operators"]
     assert document["fields"]["title_text"] == ["t"]
 
 

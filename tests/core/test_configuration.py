@@ -24,7 +24,29 @@ def test_the_default_has_the_three_variants_and_official_names() -> None:
         "bm25arq-task1-bm25-auto-math-A",
         "bm25arq-task1-bm25-auto-both-P",
     ]
-    assert task.settings.weights("both")["answer_operators"] == 0.4
+    assert task.settings.weights("both")["body_operators"] == 0.4
+
+
+@pytest.mark.parametrize(
+    ("task", "fields", "names"),
+    [
+        ("task1", "answer_operators: 1, question_text: 1", "answer_operators is body_operators"),
+        ("docs", "answer_math: 1, contents: 1", "answer_math is body_math"),
+        (
+            "docs",
+            "answer_operators: 1, question_text: 1",
+            "answer_operators is body_operators, question_text is body_text",
+        ),
+    ],
+)
+def test_a_former_name_of_a_field_is_refused_with_the_new_one(
+    tmp_path: Path, task: str, fields: str, names: str
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"variants: {{text: {{{fields}}}, both: {{{fields}}}}}", encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        configured(task, path)
+    assert str(error.value) == f"{path}: fields have other names since version 0.6: {names}"
 
 
 def test_settings_do_not_change_after_they_were_read() -> None:
@@ -64,8 +86,8 @@ def test_a_key_of_version_0_4_is_named_as_such(
         ({"bm25": {"fields": {"tags": {"k1": 1}}}}, "bm25.fields.tags.b: Field required"),
         ({"bm25": {"fields": {"tags": {"k1": 0, "b": 2}}}}, "bm25.fields.tags.k1: Input should be"),
         (
-            {"bm25": {"fields": {"answer_math": {"k1": 2, "b": 1}}}},
-            "bm25.fields.answer_math: no variant weighs it; there are answer_operators, contents, "
+            {"bm25": {"fields": {"body_math": {"k1": 2, "b": 1}}}},
+            "bm25.fields.body_math: no variant weighs it; there are body_operators, contents, "
             "question_operators, question_text, tags, title_operators, title_text",
         ),
         ({"run": {"team": "a-b", "id": "x", "primary": "both"}}, "run.team: String should match"),
@@ -76,7 +98,7 @@ def test_a_key_of_version_0_4_is_named_as_such(
         ({"analysis": {"latex": {"ngrams": [1, 9]}}}, "analysis.latex.ngrams.1"),
         (
             {"analysis": {}, "rerank": {}},
-            "variants.both.answer_operators: needs analysis.latex.operators",
+            "variants.both.body_operators: needs analysis.latex.operators",
         ),
         ({"rerank": {"tags": {"thread": 1}}}, "rerank.tags"),
         ({"rerank": {"both": {"thread": -1}}}, "rerank.both.thread"),

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     Documents = list[dict[str, str]]
     Open = Callable[..., Searcher]  # an index of Lucene, k1, b, and those of fields
 
-OWN = ("contents", "answer_math", "tags")
+OWN = ("contents", "body_math", "tags")
 SHARED = ("question_text", "title")  # by documents that follow each other
 FIELDS = (*OWN, *SHARED)
 WORDS = [f"w{n}" for n in range(200)] + ["é", "𝐑", "<", "&", "a~b", "\\frac", "w", "\x7f", "-"]

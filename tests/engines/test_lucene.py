@@ -192,7 +192,7 @@ def build(path: Path, documents: list[dict[str, str]], threads: int = 1) -> Path
     for number in range(4):
         lines = [json.dumps(document) + "\n" for document in documents[number::4]]
         (parts / f"{number}.jsonl").write_text("".join(lines))
-    index_documents(parts, path / "lucene", ("answer_math",), len(documents), threads)
+    index_documents(parts, path / "lucene", ("body_math",), len(documents), threads)
     return path / "lucene"
 
 
@@ -210,13 +210,13 @@ WEIRD = ["a~b", "<", "&", '"', "'", "∅", "𝐑", "AND", "*", "x\u00a0y", "\\i"
 
 def test_scores_are_bm25_and_terms_are_taken_literally(tmp_path: Path) -> None:
     documents = [
-        {"id": str(n), "contents": "common " * (n % 3 + 1), "answer_math": " ".join(WEIRD[: n + 1])}
+        {"id": str(n), "contents": "common " * (n % 3 + 1), "body_math": " ".join(WEIRD[: n + 1])}
         for n in range(len(WEIRD))
     ]
     searcher = LuceneSearcher(build(tmp_path, documents), k1=1.2, b=0.75)
     assert searcher.count == len(WEIRD)
     for n, term in enumerate(WEIRD):
-        hits = searcher.search({"answer_math": {term: 2.0}}, 100)
+        hits = searcher.search({"body_math": {term: 2.0}}, 100)
         assert {hit.doc_id for hit in hits} == {str(m) for m in range(n, len(WEIRD))}
         idf = math.log(1 + (len(WEIRD) - len(hits) + 0.5) / (len(hits) + 0.5))
         average = sum(range(1, len(WEIRD) + 1)) / len(WEIRD)
@@ -231,9 +231,9 @@ def test_scores_are_bm25_and_terms_are_taken_literally(tmp_path: Path) -> None:
 
 
 def test_fields_add_up_and_ties_are_cut_by_descending_id(tmp_path: Path) -> None:
-    documents = [{"id": str(n), "contents": "a", "answer_math": "b"} for n in (2, 10, 9, 1)]
+    documents = [{"id": str(n), "contents": "a", "body_math": "b"} for n in (2, 10, 9, 1)]
     searcher = LuceneSearcher(build(tmp_path, documents), 1.2, 0.75)
-    both = searcher.search({"contents": {"a": 1.0}, "answer_math": {"b": 3.0}}, 3)
+    both = searcher.search({"contents": {"a": 1.0}, "body_math": {"b": 3.0}}, 3)
     one = searcher.search({"contents": {"a": 1.0}}, 3)
     assert [hit.doc_id for hit in both] == [hit.doc_id for hit in one] == ["9", "2", "10"]
     assert both[0].score == pytest.approx(4 * one[0].score, rel=1e-6)

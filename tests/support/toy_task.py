@@ -9,8 +9,8 @@ from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.collection.posts import POST_TABLE, PostTable
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.engines.engine import Document
-from arqmath_bm25.tasks.answers.answer_documents import NOTHING, question_fields
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
+from arqmath_bm25.tasks.document_fields import NOTHING, document_fields
 from arqmath_bm25.tasks.document_parts import write_parts
 from arqmath_bm25.tasks.task import Found
 
@@ -58,6 +58,6 @@ def _documents(job: tuple[PostTable, AnalysisSettings], counts: Counter[str]) ->
     for question in filter(None, (thread.question for thread in job[0].threads())):
         title = analyzer(read_title(question.title or ""))
         body = analyzer(read_body(question.body))
-        fields = question_fields(title, body, question.tags, analyzer)
+        fields = document_fields(title, body, question.tags, analyzer, "question")
         contents = fields["question_text"] if fields["question_text"].words else NOTHING
         yield Document(question.post_id, {"contents": contents, **fields})

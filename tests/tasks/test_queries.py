@@ -24,10 +24,10 @@ def test_terms_repeated_in_a_query_saturate() -> None:
         "question_math": "x x~y x",
     }
     bags = {name: Bag(terms.split()) for name, terms in fields.items()}
-    query = weighted_terms(bags, {"contents": 2.0, "answer_math": 0.5}, k3=1.0)
+    query = weighted_terms(bags, {"contents": 2.0, "body_math": 0.5}, k3=1.0)
     # n(s + 1)/(n + s) with s = 1: 1 for once, 4/3 for twice, 3/2 for thrice
     assert query["contents"] == pytest.approx({"limit": 2 * 3 / 2, "sum": 2.0})
-    assert query["answer_math"] == pytest.approx({"x": 0.5 * 4 / 3, "x~y": 0.5})
+    assert query["body_math"] == pytest.approx({"x": 0.5 * 4 / 3, "x~y": 0.5})
 
 
 def test_a_topic_asks_with_its_title_its_text_and_its_tags() -> None:
@@ -57,16 +57,16 @@ class Counted:
 def test_of_a_long_query_the_terms_are_kept_that_can_add_most() -> None:
     """Of words the gains are: limit 2 idf(5), sum idf(1) + idf(2), set 3 idf(9), absent 0."""
     searcher = Counted(
-        contents={"limit": 5, "sum": 1, "set": 9}, title_text={"sum": 2}, answer_operators={"~+": 1}
+        contents={"limit": 5, "sum": 1, "set": 9}, title_text={"sum": 2}, body_operators={"~+": 1}
     )
     words = {"limit": 2.0, "sum": 1.0, "set": 3.0, "absent": 99.0}
-    query = {"contents": words, "title_text": words, "answer_operators": {"~+": 1.0, "~x": 1.0}}
+    query = {"contents": words, "title_text": words, "body_operators": {"~+": 1.0, "~x": 1.0}}
     assert idf(1, 10) + idf(2, 10) > 2 * idf(5, 10) > 3 * idf(9, 10)
     kept = prune_query(query, searcher, QuerySettings(max_terms={"text": 2}))  # type: ignore[arg-type]
     assert kept == {
         "contents": {"limit": 2.0, "sum": 1.0},
         "title_text": {"limit": 2.0, "sum": 1.0},
-        "answer_operators": {"~+": 1.0, "~x": 1.0},
+        "body_operators": {"~+": 1.0, "~x": 1.0},
     }
     assert prune_query(query, searcher, QuerySettings()) == query  # type: ignore[arg-type]
     one = QuerySettings(max_terms={"text": 1})
@@ -98,24 +98,24 @@ def test_a_body_that_says_a_thing_twice_asks_as_one_that_says_it_once() -> None:
     one = Topic("", "$x^2$", body)
     two = one._replace(question=f"{body} {body}")
     analyzer = Analyzer(AnalysisSettings(latex=LatexSettings(operators=True)))
-    weights = {"contents": 1.0, "answer_operators": 1.0}
+    weights = {"contents": 1.0, "body_operators": 1.0}
     once = topic_query(one, analyzer, weights, 2.0, repeats=False)
     assert topic_query(two, analyzer, weights, 2.0, repeats=False) == once
     assert once["contents"] == {"root": 1.0, "spline": 1.0}
-    assert once["answer_operators"]["^~1~x"] == 1.5  # in the title and in the body
+    assert once["body_operators"]["^~1~x"] == 1.5  # in the title and in the body
     assert topic_query(two, analyzer, weights, 2.0) != topic_query(one, analyzer, weights, 2.0)
 
 
 def test_formulas_weigh_more_the_fewer_words_stand_beside_them() -> None:
     analyzer = Analyzer(AnalysisSettings(latex=LatexSettings(operators=True)))
-    weights = {"contents": 1.0, "answer_operators": 0.5}
+    weights = {"contents": 1.0, "body_operators": 0.5}
     settings = QuerySettings(brevity=6)
     searcher = Counted()
     found = {}
     for text in ("$x^2$", "roots roots splines $x^2$", "roots, splines, knots of $x^2$"):
         topic = Topic("", text)
         query = build_query(topic, analyzer, weights, settings, searcher)  # type: ignore[arg-type]
-        found[text] = query["answer_operators"]["^~1~x"]
+        found[text] = query["body_operators"]["^~1~x"]
         assert set(query["contents"].values()) <= {1.0, 2 * 3 / 4}
     # 1 + 6 / n for n different words; a formula alone has nothing to be weighed against.
     assert list(found.values()) == [0.5, 0.5 * 4, 0.5 * 3]

@@ -21,7 +21,7 @@ from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents
 from arqmath_bm25.tasks.open_index import Index
-from arqmath_bm25.tasks.settings import FIELDS
+from arqmath_bm25.tasks.settings import Task1Settings
 from configs import edited
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def test_documents_have_all_fields_and_do_not_depend_on_processes(
     assert written[1] == written[2]
     assert len(written[1]) > 1
     documents = [json.loads(line) for part in written[1] for line in part.splitlines()]
-    assert all({"id", *FIELDS} == set(document) for document in documents)
+    assert all({"id", *Task1Settings.all_fields} == set(document) for document in documents)
     assert all(document["contents"] for document in documents)
 
 
@@ -75,7 +75,7 @@ def test_only_fields_that_a_variant_weighs_are_indexed(workplace: Path) -> None:
     weighed = {field for of_variant in weights for field in of_variant}
     assert len(weighed) == 7
     searcher = index.searcher()
-    for field in FIELDS:
+    for field in Task1Settings.all_fields:
         terms = ["x", "sum", "~+", "~x", "calculu", "geometri"]
         assert bool(searcher.document_counts({field: terms})[field]) == (field in weighed), field
 

@@ -2,8 +2,7 @@
 
 Every answer carries the terms of its question, because an answer seldom repeats what it was
 asked. The fields stay apart, so that a query can weigh them; only those that a variant weighs are
-indexed, and `contents`, the answer's own prose: Anserini requires a field of this name, and skips
-documents in which it is blank.
+indexed, and `contents`, the answer's own prose.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from arqmath_bm25.analysis.analyzer import Analyzer, Terms
-from arqmath_bm25.analysis.html import Content
+from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
+from arqmath_bm25.tasks.document_fields import NOTHING, document_fields, part_fields
 from arqmath_bm25.tasks.document_parts import JSON, PartForms, write_parts
 from arqmath_bm25.tasks.sealed_blocks import PartContent, run_ends
 from arqmath_bm25.tasks.settings import Task1Settings
@@ -33,38 +32,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.posts import PostTable, Thread
 
 _BAG: Final = ("contents", "question_text", "title_text", "tags")
-NOTHING: Final = Bag(("∅",))  # stands for an answer without words; no query holds it
-
 _PER_PART: Final = 5_000  # posts that one process does at a time
-
-
-def question_fields(
-    title: Terms, body: Terms, tags: tuple[str, ...], analyzer: Analyzer
-) -> dict[str, Bag]:
-    """Analyse a question, or a topic, field by field."""
-    tag_words = " ".join(tags).replace("-", " ")
-    tag_terms = analyzer(Content((tag_words,)))
-    return {
-        "question_text": body.words,
-        "question_math": body.math,
-        "question_operators": body.operators,
-        "title_text": title.words,
-        "title_math": title.math,
-        "title_operators": title.operators,
-        "tags": tag_terms.words,
-    }
-
-
-def answer_fields(text: Terms) -> dict[str, Bag]:
-    """Analyse an answer field by field."""
-    contents = NOTHING
-    if text.words.words:
-        contents = text.words
-    return {
-        "contents": contents,
-        "answer_math": text.math,
-        "answer_operators": text.operators,
-    }
 
 
 # A process does many parts, and the analyzer caches the formulas it has read.
@@ -89,15 +57,16 @@ def answer_documents(
             post_id = question.post_id
             title = read_or_leave_out(analyzer.title, question.title or "", "", post_id, counts)
             body = read_or_leave_out(analyzer.body, question.body, "", post_id, counts)
-            context = question_fields(title, body, question.tags, analyzer)
+            context = document_fields(title, body, question.tags, analyzer, "question")
         shared = {field: context[field] for field in fields if field in context}
 
         for answer in thread.answers:
             terms = read_or_leave_out(analyzer.body, answer.body, "", answer.post_id, counts)
-            own = answer_fields(terms)
+            own = {"contents": terms.words, **part_fields("body", terms)}
             if not context:
                 counts["answers without a question"] += 1
-            if own["contents"] is NOTHING:
+            if not terms.words.words:
+                own["contents"] = NOTHING
                 counts["answers without words"] += 1
 
             if settings.bag:

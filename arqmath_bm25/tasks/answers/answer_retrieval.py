@@ -4,38 +4,36 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection as Ids
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from arqmath_bm25.analysis.html import read_body
-from arqmath_bm25.analysis.tokenizer import tokenizer_version
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import POST_TABLE
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.records import Hit, Topic
+from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks.answers.answer_documents import answer_documents, write_answer_documents
 from arqmath_bm25.tasks.answers.linked_posts import LinkedPosts
 from arqmath_bm25.tasks.answers.reranker import Reranker
 from arqmath_bm25.tasks.document_parts import PartForms
-from arqmath_bm25.tasks.field_ranker import FieldRanker
+from arqmath_bm25.tasks.document_task import DocumentTask, FieldRanker
 from arqmath_bm25.tasks.queries import topic_query, weight_by_tf_idf
 from arqmath_bm25.tasks.settings import Task1Settings
-from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, listed
+from arqmath_bm25.tasks.task import Found, OpenIndex, Ranker, listed
 
 if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Document, Query
 
 
-class AnswerRetrieval(IndexedTask[Task1Settings]):
+class AnswerRetrieval(DocumentTask[Task1Settings]):
     """Answers to a question."""
 
     name: ClassVar[str] = "task1"
     model = Task1Settings
     title = "Answers"
-    example = r"Why does $\sum \frac{1}{n}$ diverge?"
     nothing = "No answer holds a term of this query."
     finds_posts = True
 
@@ -54,10 +52,6 @@ class AnswerRetrieval(IndexedTask[Task1Settings]):
         recipe = dict(super().recipe)
         if self.settings.bag:
             recipe["bag"] = True
-
-        tokenizer = self.settings.analysis.latex.tokenizer
-        if tokenizer:
-            recipe["tokenizer version"] = tokenizer_version(tokenizer)
         return recipe
 
     def write_documents(
@@ -125,22 +119,57 @@ def thread_of(topic_id: str) -> str:
 
 
 class AnswerRanker(FieldRanker):
-    """Ranks answers; the topic's own thread is left out."""
+    """Ranks answers, again by their threads where a variant has a reranker.
+
+    The topic's own thread is left out.
+    """
 
     def __init__(self, index: OpenIndex, settings: Task1Settings) -> None:
+        super().__init__(index, settings)
         self._posts = index.collection.posts
-        rerankers: dict[str, Reranker] = {}
-        for variant, rerank in settings.rerank.items():
-            rerankers[variant] = Reranker(self._posts, rerank)
-        super().__init__(index, settings, rerankers)
         self._model = settings.model
-        self._k1 = settings.bm25.k1
+        self._rerankers: dict[str, Reranker] = {}
+        for variant, rerank in settings.rerank.items():
+            self._rerankers[variant] = Reranker(self._posts, rerank)
+
+    def rank(
+        self,
+        topics: Sequence[Topic],
+        variant: str,
+        depth: int,
+        threads: int,
+        candidates: Sequence[Sequence[str]] | None = None,
+    ) -> Iterator[list[Hit]]:
+        """Yield the `depth` best answers of every topic; `candidates` as in FieldRanker."""
+        reranker = self._rerankers.get(variant)
+        if reranker is None:
+            yield from super().rank(topics, variant, depth, threads, candidates)
+            return
+
+        wanted = max(depth, reranker.depth)
+        for hits in super().rank(topics, variant, wanted, threads, candidates):
+            yield reranker.rerank(hits)[:depth]
+
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+        """Return what fields and threads contribute to each score."""
+        parts = super().explain(topic, variant, hits)
+        reranker = self._rerankers.get(variant)
+        if reranker is None:
+            return parts
+
+        (first,) = super().rank([topic], variant, reranker.depth, 1)
+        ids = [hit.doc_id for hit in first]
+        gains = dict(zip(ids, reranker.gains(first).tolist(), strict=True))
+        for hit, of_hit in zip(hits, parts, strict=True):
+            if hit.doc_id in gains:
+                of_hit.append(Part("thread", gains[hit.doc_id]))
+        return parts
 
     def _query(self, topic: Topic, weights: Mapping[str, float]) -> Query:
         if self._model != "tf_idf":
             return super()._query(topic, weights)
         query = topic_query(topic, self._analyzer, weights, self._settings.query.k3)
-        return weight_by_tf_idf(query, self._searcher, self._k1)
+        return weight_by_tf_idf(query, self._searcher, self._settings.bm25.k1)
 
     def _excluded(self, topic: Topic) -> Ids[str]:
         if not topic.own_thread:

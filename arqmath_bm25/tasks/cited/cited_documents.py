@@ -33,7 +33,7 @@ from arqmath_bm25.tasks.task import OpenIndex, Ranker
 if TYPE_CHECKING:
     from arqmath_bm25.tasks.cited.candidates import CandidateScores
     from arqmath_bm25.tasks.cited.ridge import References
-    from arqmath_bm25.tasks.field_ranker import FieldRanker
+    from arqmath_bm25.tasks.document_task import FieldRanker
     from arqmath_bm25.tasks.settings import DocumentSettings
 
 REFERENCES: Final = "references"  # what is learnt, in the directory of an index

@@ -35,7 +35,7 @@ from arqmath_bm25.core.arrays import Numbering, new_array
 from arqmath_bm25.core.tested import read_array, write_checksums
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
-from arqmath_bm25.tasks.answers.answer_documents import NOTHING
+from arqmath_bm25.tasks.document_fields import NOTHING
 from arqmath_bm25.tasks.document_parts import JSON, PartForms, write_parts
 from arqmath_bm25.tasks.settings import Task2Settings
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle

@@ -1,0 +1,90 @@
+"""What all tasks share that rank documents by fields of words and formulas.
+
+A kind of them says where its documents come from: they are the user's own (document_retrieval.py),
+or answers, with the context of their thread (answers/).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, TypeVar
+
+from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.tasks.queries import build_query, field_parts
+from arqmath_bm25.tasks.settings import FieldSettings
+from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Ranker
+
+if TYPE_CHECKING:
+    from arqmath_bm25.engines.engine import Query
+
+F = TypeVar("F", bound=FieldSettings)
+
+
+class DocumentTask(IndexedTask[F]):
+    """Ranks documents by weighted fields (document_fields.py)."""
+
+    example = r"Why does $\sum \frac{1}{n}$ diverge?"
+
+    def ranker(self, index: OpenIndex) -> Ranker:
+        """Return the ranker by fields."""
+        return FieldRanker(index, self.settings)
+
+
+class FieldRanker(Ranker):
+    """Ranks documents by weighted fields."""
+
+    def __init__(self, index: OpenIndex, settings: FieldSettings) -> None:
+        self._settings = settings
+        self._analyzer = Analyzer(settings.analysis)
+        self._searcher = index.searcher()
+
+    def rank(
+        self,
+        topics: Sequence[Topic],
+        variant: str,
+        depth: int,
+        threads: int,
+        candidates: Sequence[Sequence[str]] | None = None,
+    ) -> Iterator[list[Hit]]:
+        """Yield the `depth` best documents of every topic.
+
+        With `candidates` the search returns these documents of each topic, and no others.
+        """
+        queries = self._queries(topics, variant)
+        excluded = list(map(self._excluded, topics))
+        if candidates is None:
+            wanted = depth + max(map(len, excluded), default=0)
+            rankings = self._searcher.search_many(queries, wanted, threads)
+        else:
+            rankings = map(self._searcher.score, queries, candidates)
+
+        for hits, left_out in zip(rankings, excluded, strict=True):
+            allowed = [hit for hit in hits if hit.doc_id not in left_out]
+            yield allowed[:depth]
+
+    def score(
+        self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]
+    ) -> Iterator[list[Hit]]:
+        """Rank given documents of each topic; InputError that names all unknown ones."""
+        self._searcher.check_ids(list(dict.fromkeys(chain.from_iterable(candidates))))
+        most = max(map(len, candidates), default=0)
+        return self.rank(topics, variant, most, 1, candidates)
+
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+        """Return what each field contributes to each score."""
+        (query,) = self._queries([topic], variant)
+        explained = self._searcher.explain(query, [hit.doc_id for hit in hits])
+        return list(map(field_parts, explained))
+
+    def _excluded(self, topic: Topic) -> Collection[str]:
+        """Return the ids of documents that may not be returned for a topic."""
+        return topic.excluded
+
+    def _queries(self, topics: Sequence[Topic], variant: str) -> list[Query]:
+        weights = self._settings.weights(variant)
+        return [self._query(topic, weights) for topic in topics]
+
+    def _query(self, topic: Topic, weights: Mapping[str, float]) -> Query:
+        return build_query(topic, self._analyzer, weights, self._settings.query, self._searcher)
