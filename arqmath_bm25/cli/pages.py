@@ -183,18 +183,20 @@ def _follow(
             engine = place.chosen_engine
             newest = {name: Index.open(now, name, configs.get(name), engine) for name in opened}
             for index in newest.values():
-                index.search("", index.task.primary, 1)
+                variant, _ = index.task.served(index.task.primary, index)
+                index.search("", variant, 1)
             latest.show(newest)
             shown = state
+            opened = newest
 
 
 def _state(opened: Mapping[str, Index], collection: Collection) -> object:
-    """Return what tells that there may be other indexes: of an import the last one."""
-    if collection.is_imported:
-        return collection.as_imported_last().data
-    states = []
+    """Return what tells that there is something else to show: other indexes, or what was learnt."""
+    states: list[object] = [collection.as_imported_last().data]
     for index in opened.values():
-        states += [state_of(path) for path in index.task.index_task.sources(collection)]
+        states += [index.task.served(variant, index) for variant in index.variants]
+        if not collection.is_imported:
+            states += [state_of(path) for path in index.task.index_task.sources(collection)]
     return states
 
 
@@ -228,7 +230,8 @@ def _opened(place: SearchPlace, configs: Mapping[str, Path], builds: bool) -> di
             with place.naming_the_build(configs.get(name)):
                 index = place.opened(name, configs.get(name), builds)
                 # What does not serve is told before the first search.
-                index.search("", index.task.primary, 1)
+                variant, _ = index.task.served(index.task.primary, index)
+                index.search("", variant, 1)
                 opened[name] = index
         except InputError as error:
             if has_stores or builds:

@@ -21,6 +21,7 @@ from arqmath_bm25.core.system import lock
 from arqmath_bm25.core.writing import Source
 from arqmath_bm25.version import __version__
 
+LEARNT: Final = "cited"  # in place of an engine: a store of what is learnt for an index
 ARTIFACT: Final = {"type": "sparse_index", "format": "arqmath_bm25"}
 _STORE: Final = re.compile(r"(?P<engine>[a-z]{1,20})-(?P<digest>[0-9a-f]{16})")
 
@@ -85,7 +86,7 @@ def _why_absent(store: Path, recipe: Mapping[str, Any], sources: Sequence[Source
     if any(folder.glob(f"*-{digest}")):
         return f"{folder}: this index was not built for the engine {engine}"
 
-    others = stores(folder)
+    others = [other for other in stores(folder) if not other.name.startswith(f"{LEARNT}-")]
     if others:
         there = "; ".join(_told(other, recipe, sources) for other in others)
         return (

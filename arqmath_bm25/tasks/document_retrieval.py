@@ -12,6 +12,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from importlib.util import find_spec
 from itertools import pairwise, repeat
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
@@ -44,10 +45,10 @@ from arqmath_bm25.core.tested import read_numbers, write_checksums
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document as Indexed
 from arqmath_bm25.tasks.cited.cited_documents import (
-    REFERENCES,
     STATEMENTS,
     CitedRanker,
-    learn_references,
+    count_statements,
+    is_learnt,
 )
 from arqmath_bm25.tasks.declaration_ranker import DeclarationRanker
 from arqmath_bm25.tasks.document_fields import NOTHING, document_fields
@@ -148,8 +149,7 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
             counts[STATEMENTS] = 0
             if referring or collection.train:
                 ids = IdTable(place / _IDS)
-                learnt = place / REFERENCES
-                counts[STATEMENTS] = learn_references(collection, path, ids, learnt, self.settings)
+                counts[STATEMENTS] = count_statements(collection, path, ids, self.settings)
         return dict(counts)
 
     def _tell_of(self, counts: Counter[str], data: str | Path) -> None:
@@ -256,24 +256,33 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
         """
         decisions = index.manifest.decisions
         variants = self.variants
-        if not decisions[_REFERENCES]:
+        note = ""
+        if not decisions[_REFERENCES] or find_spec("sklearn") is None:
             variants = [variant for variant in variants if variant not in self.settings.cited]
+        if decisions[_REFERENCES] and variants != self.variants:
+            referring = counted(index.manifest.counts[STATEMENTS], "statements")
+            note = f"to learn from {referring} with references, pip install 'arqmath-bm25[nlps]'"
         if decisions[_ANY_FORMULA]:
-            return variants, ""
+            return variants, note
 
         of_words = []
-        left_out = []
-
         for variant in variants:
-            kinds = set(map(kind, self.settings.weights(variant)))
-            if "text" in kinds:
+            if "text" in map(kind, self.settings.weights(variant)):
                 of_words.append(variant)
-            else:
-                left_out.append(variant)
+        left_out = ", ".join(variant for variant in variants if variant not in of_words)
+        if left_out:
+            note = f"no document has a formula, so not run: {left_out}"
+        return of_words, note
 
-        if not left_out:
-            return of_words, ""
-        return of_words, f"no document has a formula, so not run: {', '.join(left_out)}"
+    def served(self, variant: str, index: OpenIndex) -> tuple[str, str]:
+        """Return a variant, or for one that is not learnt yet the one with the same fields."""
+        if variant not in self.settings.cited or is_learnt(index):
+            return variant, ""
+        fields = self.settings.weights(variant)
+        for other in self.variants:
+            if other not in self.settings.cited and self.settings.weights(other) == fields:
+                return other, f"ranked by {other}: {variant} is learnt by the first run or search"
+        return variant, ""
 
     def ranker(self, index: OpenIndex) -> Ranker:
         """Return the ranker of documents.
@@ -294,7 +303,7 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
         if not settings.cited:
             return by_fields
         ids = IdTable(index.directory / _IDS)
-        return CitedRanker(index, settings, by_fields, ids)
+        return CitedRanker(index, settings, by_fields, _corpus(index.collection), ids)
 
     def tag(self, variant: str) -> str:
         """Return the tag of the run of a variant."""

@@ -301,6 +301,10 @@ class Task(ABC, Generic[S]):
         """Return the variants that a collection has the files for, and a note if some are not."""
         return self.variants, ""
 
+    def served(self, variant: str, index: OpenIndex) -> tuple[str, str]:
+        """Return the variant by which a server ranks, which learns nothing; and what to say."""
+        return variant, ""
+
     @abstractmethod
     def ranker(self, index: OpenIndex) -> Ranker:
         """Return the ranker for an index; each variant opens its files."""

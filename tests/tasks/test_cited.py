@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from program import arqmath
+from serving import Client, running
 from thesis import write_thesis
 from threadpoolctl import threadpool_info
 
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.core.building import delete
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.writing import contents
 from arqmath_bm25.engines.engine import chosen_engine
+from arqmath_bm25.pages.web.search_pages import SearchPages
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.cited import ridge
+from arqmath_bm25.tasks.cited import cited_documents, ridge
 from arqmath_bm25.tasks.document_retrieval import DocumentRetrieval
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent, of_config
@@ -73,6 +79,11 @@ def earlier(place: Path) -> Path:
 def ranked(index: Index, topic: Topic, variant: str = "cited") -> dict[str, float]:
     (hits,) = index.rank([topic], variant, 1000, 1)
     return {hit.doc_id: hit.score for hit in hits}
+
+
+def learnt(index: Index) -> Path:
+    """Return the store of what an index has learnt."""
+    return index.directory.with_name(index.directory.name.replace("flat-", "cited-"))
 
 
 QUERY = Topic("q", "A series in normed spaces")
@@ -193,15 +204,15 @@ def test_documents_without_references_have_the_other_variants(tmp_path: Path) ->
 def test_many_statements_are_learnt_by_the_nearest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole = indexed(tmp_path / "a")
+    whole = ranked(indexed(tmp_path / "a"), QUERY)
     monkeypatch.setattr(ridge, "MOST_WHOLE", 3)
     near = indexed(tmp_path / "b")
+    found = ranked(near, QUERY)
     said = " ".join(capsys.readouterr().err.split())
     assert "by one regression over all of them" in said
     assert "by a regression over the 512 most similar to each query" in said
-    assert not (near.directory / "references" / "inverse.npy").exists()
-    found = ranked(near, QUERY)
-    assert found["holder"] == pytest.approx(ranked(whole, QUERY)["holder"], rel=0.05)
+    assert not (learnt(near) / "references" / "inverse.npy").exists()
+    assert found["holder"] == pytest.approx(whole["holder"], rel=0.05)
     assert found["holder"] > found["zorn"]
 
 
@@ -228,6 +239,80 @@ def test_sums_depend_on_no_number_of_threads(index: Index, monkeypatch: pytest.M
     monkeypatch.setattr(ridge, "whole_influence", watched)
     ranked(index, QUERY)
     assert set(found) == {1}
+
+
+def test_it_is_learnt_once_and_changes_no_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = indexed(tmp_path)
+    before = contents(index.directory)
+    assert not learnt(index).exists()
+    ranked(index, QUERY, "both")
+    assert not learnt(index).exists()
+    found = ranked(index, QUERY)
+    assert contents(index.directory) == before
+
+    kept = contents(learnt(index))
+    monkeypatch.setattr(cited_documents, "_learn", None)
+    again = Index.open(index.collection, "docs", None, FLAT)
+    assert ranked(again, QUERY) == found
+    monkeypatch.undo()
+
+    (learnt(index) / "references/ids.npz").write_bytes(b"x")  # a damaged one is learnt anew
+    assert ranked(Index.open(index.collection, "docs", None, FLAT), QUERY) == found
+    assert contents(learnt(index)).keys() == kept.keys()
+    arqmath("index", "docs", "--data", tmp_path, "--indexes", tmp_path / "indexes")
+    written(tmp_path / "corpus.jsonl", ROWS[:3])
+    arqmath("index", "docs", "--data", tmp_path, "--indexes", tmp_path / "indexes", "--prune")
+    assert not learnt(index).exists()
+
+
+def test_without_the_right_to_write_it_is_learnt_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index = indexed(tmp_path)
+    expected = ranked(index, QUERY)
+    delete(learnt(index))
+
+    def refused(*_: Any) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr("arqmath_bm25.core.building._prepare", refused)
+    assert ranked(Index.open(index.collection, "docs", None, FLAT), QUERY) == expected
+    said = " ".join(capsys.readouterr().err.split())
+    assert "what was learnt is not kept, and this process ranks in memory" in said
+    assert not learnt(index).exists()
+
+
+def test_its_cost_is_told_where_it_is_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ranked(indexed(tmp_path / "a"), QUERY)
+    assert "this once takes" not in capsys.readouterr().err
+    monkeypatch.setattr(cited_documents, "_MANY", 4)
+    ranked(indexed(tmp_path / "b"), QUERY)
+    assert "this once takes about 0 s and 0 MB" in " ".join(capsys.readouterr().err.split())
+
+
+def test_documents_that_have_changed_are_not_learnt_from(tmp_path: Path) -> None:
+    index = indexed(tmp_path)
+    written(tmp_path / "corpus.jsonl", ROWS[1:])
+    with pytest.raises(InputError, match="not what this index was built from"):
+        ranked(index, QUERY)
+
+
+def test_a_server_ranks_by_the_fields_until_it_is_learnt(tmp_path: Path) -> None:
+    index = indexed(tmp_path)
+    assert "cited" in index.variants
+    variant, note = index.task.served("cited", index)
+    assert (variant, "cited is learnt by the first run" in note) == ("both", True)
+    site = SearchPages(index.collection, {"docs": index}, threads=1)
+    with running(site) as address:
+        page = Client(address).get("/", q="normed series", task="docs", variant="cited")
+        assert "ranked by both" in page.text
+        assert not learnt(index).exists()
+    ranked(index, QUERY)
+    assert index.task.served("cited", index) == ("cited", "")
 
 
 @pytest.mark.slow

@@ -201,6 +201,7 @@ class SearchPages:
             "count": len(results),
             "more": more,
             "advice": task.advice(query.q),
+            "note": self._served(query)[1],
             "marked": task.topic(query.q).title,
             "words": content.prose,
             "formulas": Content(content.formulas).text,
@@ -210,7 +211,7 @@ class SearchPages:
     def _results(self, query: SearchQuery) -> tuple[list[Result], bool]:
         """Return the results of a page, and whether there is a page after it."""
         index = self._indexes[query.task]
-        variant = index.task.chosen(query.variant)
+        variant, _ = self._served(query)
 
         # One hit more than the page shows tells whether there is a next page.
         depth = min(query.before + query.depth + 1, _MOST_HITS)
@@ -227,6 +228,11 @@ class SearchPages:
 
         has_more = len(hits) > query.depth
         return results, has_more
+
+    def _served(self, query: SearchQuery) -> tuple[str, str]:
+        """Return the variant that ranks a query, and why it is another one than was asked for."""
+        index = self._indexes[query.task]
+        return index.task.served(index.task.chosen(query.variant), index)
 
     # The pages of hits
 
@@ -327,7 +333,7 @@ class SearchPages:
         for rank, result in enumerate(results, query.before + 1):
             rows.append({"rank": rank, **as_json(result)})
 
-        variant = self._tasks[query.task].chosen(query.variant)
+        variant, _ = self._served(query)
         return JSONResponse(
             {"query": query.q, "task": query.task, "variant": variant, "results": rows}
         )

@@ -2,16 +2,19 @@
 
 The score of a document is that of its fields and, in units of the best such score of the query, a
 weighted sum of the parts that are learnt (`ridge.py`). Learnt are the references of the documents,
-or of the statements of `--train`. Of these a query never has its own: hidden are the document that
+or of the statements of `--train`, when a run or a search first asks for it, and kept in a store
+beside the index. Of these a query never has its own: hidden are the document that
 it is, those that it excludes, and all with its text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -23,10 +26,13 @@ from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import UserDocument, read_documents
 from arqmath_bm25.collection.references import Statement
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.building import building
+from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.id_table import IdTable
 from arqmath_bm25.core.progress import counted, status, tell
 from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.stores import LEARNT
+from arqmath_bm25.core.writing import contents, sources
 from arqmath_bm25.tasks.cited.candidates import Candidates
 from arqmath_bm25.tasks.task import OpenIndex, Ranker
 
@@ -36,22 +42,18 @@ if TYPE_CHECKING:
     from arqmath_bm25.tasks.document_task import FieldRanker
     from arqmath_bm25.tasks.settings import DocumentSettings
 
-REFERENCES: Final = "references"  # what is learnt, in the directory of an index
+_FILES: Final = "references"  # what is learnt, in a store of its own
+_MANY: Final = 2_000  # statements from which on the cost of learning is told
 _BY_FIELDS: Final = 1000  # best documents by fields: the scores of others are 0
 STATEMENTS: Final = "statements with references"  # as a count of the index
 
 
-def learn_references(
-    collection: Collection,
-    corpus: Path,
-    documents: IdTable,
-    directory: Path,
-    settings: DocumentSettings,
+def count_statements(
+    collection: Collection, corpus: Path, documents: IdTable, settings: DocumentSettings
 ) -> int:
-    """Learn from the references of documents, or of the statements of `--train`; write the result.
+    """Count the documents, or the statements of `--train`, that refer to documents.
 
-    Returns the number of statements learnt from; nothing is written if there are none. Raises
-    InputError if a training file refers to no document.
+    Raises InputError if a training file refers to none, or where the order of documents counts.
     """
     train = collection.train
     ordered = [variant for variant, chosen in settings.cited.items() if chosen.earlier]
@@ -61,49 +63,95 @@ def learn_references(
             "it to false, or index without --train"
         )
 
+    number = sum(1 for _ in _referring(train or corpus, _ids(documents)))
+    if train is not None and not number:
+        raise InputError(
+            f"--train {train}: no row refers to a document of {collection.given}; expected "
+            '"references" with ids of documents'
+        )
+    return number
+
+
+def _ids(documents: IdTable) -> list[str]:
     encoded = documents.of(np.arange(len(documents)))
-    ids = [doc_id.decode() for doc_id in encoded]
+    return [doc_id.decode() for doc_id in encoded]
+
+
+def _referring(path: Path, ids: Iterable[str]) -> Iterator[UserDocument]:
+    """Yield the documents of a file that refer to some of these."""
     known = set(ids)
+    for document, _ in read_documents(path):
+        if not known.isdisjoint(document.references):
+            yield document
+
+
+def is_learnt(index: OpenIndex) -> bool:
+    """Return whether there is a store of what an index learns from references."""
+    return _store(index).exists()
+
+
+def _store(index: OpenIndex) -> Path:
+    """Return its path: it is named by the digest of the index, as what decides both is the same."""
+    digest = index.directory.name.partition("-")[2]
+    return index.directory.with_name(f"{LEARNT}-{digest}")
+
+
+def _learn(
+    index: OpenIndex, corpus: Path, documents: IdTable, settings: DocumentSettings
+) -> References:
+    """Learn from references, and keep what is learnt beside the index.
+
+    Where nothing can be written it is in memory alone. Raises InputError if the files that the
+    index was made of have changed.
+    """
+    from arqmath_bm25.tasks.cited.ridge import References
+
+    collection = index.collection
+    asked = index.manifest.recipe.get("chosen", {}).get("train")
+    if sources([corpus]) != index.manifest.sources or collection.chosen.get("train") != asked:
+        raise InputError(
+            f"{index.directory}: {corpus.name} or --train is not what this index was built from, "
+            "and nothing is learnt yet; index again"
+        )
+
+    ids = _ids(documents)
     delimiters = settings.analysis.latex.delimiters
     statements = []
-    for document, _ in read_documents(train or corpus):
-        if not known.isdisjoint(document.references):
-            statements.append(_statement(document, delimiters))
-
-    if not statements:
-        if train is not None:
-            raise InputError(
-                f"--train {train}: no row refers to a document of {collection.given}; expected "
-                '"references" with ids of documents'
-            )
-        return 0
-
-    if find_spec("sklearn") is None:
-        having = counted(len(statements), "documents")
-        tell(
-            f"{collection.given}: {having} have references; to learn from them, pip install "
-            "'arqmath-bm25[nlps]' and index again"
-        )
-        return 0
-
-    from arqmath_bm25.tasks.cited.ridge import NEAR, References  # which loads SciPy
-
+    for document in _referring(collection.train or corpus, ids):
+        statements.append(_statement(document, delimiters))
+    _tell_of_cost(collection.train or collection.given, len(statements))
     with status("Learning from references"):
-        candidates = Candidates(ids)
-        analyzer = _analyzer(settings)
-        learnt = References.learn(statements, candidates, settings.ridge, analyzer)
-        learnt.save(directory)
+        learnt = References.learn(statements, Candidates(ids), settings.ridge, _analyzer(settings))
 
-    source = train or collection.given
-    number = counted(len(statements), "statements")
-    form = "by one regression over all of them"
-    if learnt.inverse is None:
-        form = f"by a regression over the {NEAR} most similar to each query"
+    store = _store(index)
+    try:
+        with building(store) as place:
+            learnt.save(place / _FILES)
+            of_learnt = replace(index.manifest, files=contents(place), counts={}, decisions={})
+            of_learnt.write(place)
+    except InputError as error:
+        tell(f"{error}; what was learnt is not kept, and this process ranks in memory")
+    return learnt
+
+
+def _tell_of_cost(source: str | Path, number: int) -> None:
+    """Say from how many statements is learnt, by which regression, and what many of them cost."""
+    from arqmath_bm25.tasks.cited.ridge import MOST_WHOLE, NEAR
+
+    seconds = number / 1_000
+    size = number * 16 / 1_000  # MB
+    form = f"by a regression over the {NEAR} most similar to each query"
+    if number <= MOST_WHOLE:
+        form = "by one regression over all of them"
+        seconds += number**3 / 1e10
+        size += number**2 * 16 / 1e6
+    cost = ""
+    if number >= _MANY:
+        cost = f"; this once takes about {seconds:,.0f} s and {size:,.0f} MB"
     tell(
-        f"{source}: the variant cited learns from the references of {number}, without those of "
-        f"the query itself, {form}"
+        f"{source}: the variant cited learns from the references of "
+        f"{counted(number, 'statements')}, without those of the query itself, {form}{cost}"
     )
-    return len(statements)
 
 
 def _statement(document: UserDocument, delimiters: Delimiters) -> Statement:
@@ -122,13 +170,20 @@ class CitedRanker(Ranker):
     """Ranks documents by their fields and, in some variants, by learnt references."""
 
     def __init__(
-        self, index: OpenIndex, settings: DocumentSettings, by_fields: FieldRanker, ids: IdTable
+        self,
+        index: OpenIndex,
+        settings: DocumentSettings,
+        by_fields: FieldRanker,
+        corpus: Path,
+        ids: IdTable,
     ) -> None:
-        """Take the ids of the documents in the order of the corpus."""
+        """Take the file of documents, and their ids in its order."""
+        self._index = index
         self._settings = settings
         self._by_fields = by_fields
+        self._corpus = corpus
         self._ids = ids
-        self._directory = index.directory / REFERENCES
+        self._learning = RLock()
 
     def rank(
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int
@@ -187,17 +242,27 @@ class CitedRanker(Ranker):
 
         return explained
 
-    @cached_property
+    @property
     def _references(self) -> References:
-        if not self._directory.is_dir():
+        with self._learning:
+            return self._learnt
+
+    @cached_property
+    def _learnt(self) -> References:
+        index = self._index
+        if not index.manifest.counts[STATEMENTS]:
             raise InputError(
                 "no document of this index has references to learn from; give them in the rows "
                 'as "references", or index with --train FILE'
             )
-
         from arqmath_bm25.tasks.cited.ridge import References
 
-        return References.load(self._directory, self._settings.ridge, _analyzer(self._settings))
+        with suppress(NoIndexError):  # it is damaged
+            if is_learnt(index):
+                place = _store(index) / _FILES
+                analyzer = _analyzer(self._settings)
+                return References.load(place, self._settings.ridge, analyzer)
+        return _learn(index, self._corpus, self._ids, self._settings)
 
     def _best(
         self, topic: Topic, hits: Sequence[Hit], gain: CandidateScores, depth: int
