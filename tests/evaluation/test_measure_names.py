@@ -11,6 +11,7 @@ import ir_measures
 import pytest
 from measure_objects import measure_of
 
+import arqmath_bm25 as arq
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.measures import key_of, measure, measures_of, named_measures
 from arqmath_bm25.evaluation.qrels import read_qrels
@@ -19,6 +20,8 @@ from arqmath_bm25.runs.task_rules import RULES
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from arqmath_bm25.core.labs import RunTask
 
 MEASURES = measures_of(RULES["task1"])
 
@@ -220,3 +223,29 @@ def test_a_grade_of_its_own_counts_in_every_table_and_is_shown(name: str) -> Non
 
 def test_rank_biased_precision_takes_the_grade_of_its_table() -> None:
     assert values_of("RBP", relevant=2) == values_of("RBP(rel=2)") != values_of("RBP")
+
+
+@pytest.mark.filterwarnings("ignore::arqmath_bm25.core.errors.ScoreWarning")
+@pytest.mark.parametrize("relevant", [1, 2, 3])
+@pytest.mark.parametrize(("task", "begin"), [("task1", "A"), ("task2", "B"), ("docs", "q")])
+def test_a_name_means_the_same_in_every_task(task: RunTask, begin: str, relevant: int) -> None:
+    """Own names of the labs count too; a topic without hits has the value 0."""
+    run, qrels = (
+        {topic.replace("A", begin): dict(documents) for topic, documents in of_topics.items()}
+        for of_topics in (RUN, QRELS)
+    )
+    rows = []
+    for topic, documents in run.items():
+        for docno, score in documents.items():
+            # Each formula of Task 2 is the only one that looks like it.
+            row = {"qid": topic, "docno": docno, "score": score, "visual_id": docno, "post_id": "1"}
+            rows.append(row)
+    found = arq.evaluate(
+        rows, qrels, measures=list(SPELLINGS), task=task, relevant=relevant, per_topic=True
+    )
+    for name, theirs in SPELLINGS.items():
+        there = measure_of(theirs)
+        if "rel" in there.SUPPORTED_PARAMS:
+            there = there(rel=relevant)
+        for one in ir_measures.iter_calc([there], qrels, run):
+            assert found[name][one.query_id] == pytest.approx(one.value), (name, one.query_id)
