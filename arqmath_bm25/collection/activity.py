@@ -93,7 +93,7 @@ class RowTable:
         places, self.counts = scan_places(path, kind.root, place, workers)
         self.counts["rows kept"] = len(places)
         by_key = np.argsort(places[:, 0], kind="stable")
-        self._places = places[by_key]  # key, id, offset, length
+        self._places = places[by_key]  # key, id, offset, length, CRC-32
         self._path = path
         self._key = key
         self.name = path.name
@@ -109,7 +109,7 @@ class RowTable:
         keys = self._places[:, 0]
         begin = bisect_left(keys, int(key))  # NumPy would copy the column.
         end = bisect_right(keys, int(key), begin)
-        places = self._places[begin:end, [0, 2, 3]].tolist()
+        places = self._places[begin:end, [0, 2, 3, 4]].tolist()
         return read_places(self._path, self._key, places)
 
 

@@ -20,6 +20,7 @@ from html import escape
 from itertools import islice, pairwise, repeat
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, cast
+from zlib import crc32
 
 import numpy as np
 from lxml import etree
@@ -312,7 +313,7 @@ def _work_on_range(
 def scan_places(
     path: Path, root: str, place: PlaceOf, workers: Workers = HERE
 ) -> tuple[IntMatrix, Counter[str]]:
-    """Index the rows of a dump: the numbers from `place`, the offset and the length of each.
+    """Index the rows of a dump: the numbers from `place`, offset, length and CRC-32 of each.
 
     `place` gets a row of `written_rows`, and returns the numbers by which it is found, of which the
     second is its Id, or the reason why the row is left out. Rows with the Id of an earlier one are
@@ -339,7 +340,7 @@ def scan_places(
 def _places(rows: ParsedRows, place: PlaceOf) -> tuple[IntMatrix, Counter[str]]:
     counts: Counter[str] = Counter()
     numbers_of_rows = array("q")
-    columns = 4
+    columns = 5
 
     for row, parsed in rows:
         counts["rows"] += 1
@@ -351,8 +352,8 @@ def _places(rows: ParsedRows, place: PlaceOf) -> tuple[IntMatrix, Counter[str]]:
         if isinstance(numbers, str):
             counts[numbers] += 1
         else:
-            columns = len(numbers) + 2
-            numbers_of_rows.extend((*numbers, row.offset, len(row.xml)))
+            columns = len(numbers) + 3
+            numbers_of_rows.extend((*numbers, row.offset, len(row.xml), crc32(row.xml)))
 
     return np.frombuffer(numbers_of_rows, np.int64).reshape(-1, columns), counts
 
@@ -360,19 +361,22 @@ def _places(rows: ParsedRows, place: PlaceOf) -> tuple[IntMatrix, Counter[str]]:
 def read_places(
     path: Path, attribute: str, places: Sequence[Sequence[int]]
 ) -> list[dict[str, str]]:
-    """Return the attributes of the rows of a dump at places, each (number, offset, length).
+    """Return the attributes of the rows at places: (number, offset, length, CRC-32).
 
-    Raises InputError unless every row has its number as this attribute.
+    Raises InputError unless every row is as it was, with its number as this attribute.
     """
     with path.open("rb", buffering=0) as file:
-        pieces = [os.pread(file.fileno(), length, offset) for _, offset, length in places]
+        pieces = [os.pread(file.fileno(), length, offset) for _, offset, length, _ in places]
     rows = []
 
-    for row, (number, offset, _) in zip(attributes(pieces), places, strict=True):
-        if row is None or row.get(attribute) != str(number):
+    for row, piece, place in zip(attributes(pieces), pieces, places, strict=True):
+        number, offset, _, checksum = place
+        is_same = row is not None and row.get(attribute) == str(number)
+        if not is_same or crc32(piece) != checksum:
             raise InputError(
-                f"{path}: the file has changed since it was indexed: there is no {attribute} "
-                f"{number} at byte {offset:,}. Run `arqmath-bm25 index` again, then this command."
+                f"{path}: the file has changed since it was indexed: the row of {attribute} "
+                f"{number} at byte {offset:,} is another one. Run `arqmath-bm25 index` again, then "
+                "this command."
             )
 
         rows.append(row)

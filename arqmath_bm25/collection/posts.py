@@ -100,7 +100,7 @@ class PostTable:
 
     def __init__(self, path: Path, places: IntMatrix, contents: IntVector = _NO_CONTENTS) -> None:
         self.path = path.absolute()
-        self._places = places  # of each post: thread, id, type, offset, length
+        self._places = places  # of each post: thread, id, type, offset, length, CRC-32
         self._contents = contents  # of each post: a digest, if the scan made them
 
     @cached_property
@@ -278,7 +278,7 @@ class PostTable:
         return np.where(ids[positions] == post_ids, rows[positions], -1)
 
     def _read(self, places: IntMatrix) -> list[Post]:
-        ids_and_offsets = places[:, [1, 3, 4]].tolist()
+        ids_and_offsets = places[:, [1, 3, 4, 5]].tolist()
         rows = read_places(self.path, "Id", ids_and_offsets)
         return [Post.from_attributes(row) for row in rows]
 

@@ -372,9 +372,9 @@ def written_json(path: Path) -> Any:
 
 
 def is_as_written(path: Path) -> bool:
-    """Return whether a file is unchanged since its manifest was written."""
+    """Return whether a file is unchanged since its manifest was written; every byte is read."""
     with suppress(OSError):
-        return path.is_file() and [stored_manifest(path).get("sha256")] == digests([path])
+        return path.is_file() and [stored_manifest(path).get("sha256")] == digests([path], True)
     return False
 
 

@@ -97,7 +97,7 @@ def test_comments_of_a_post_are_found_by_their_places(comments: Path) -> None:
         "rows with a repeated Id": 1,
     }
     comments.write_text(COMMENT_ROWS.replace('PostId="7"', 'PostId="5"'), encoding="utf-8")
-    with pytest.raises(InputError, match=r"there is no PostId 7 at byte 37"):
+    with pytest.raises(InputError, match=r"the row of PostId 7 at byte 37 is another"):
         table.of("7")
 
 

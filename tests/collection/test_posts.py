@@ -214,6 +214,16 @@ def test_a_post_is_found_again_after_saving(tmp_path: Path) -> None:
             PostTable.load(tmp_path / "posts.npy", path).read("30")
 
 
+def test_a_post_with_another_word_than_was_indexed_is_no_answer(tmp_path: Path) -> None:
+    path = dump(tmp_path / "Posts.xml", QUESTION.format(30), ANSWER.format(4, 30))
+    table = PostTable.scan(path)
+    assert table.read("30") is not None
+    dump(path, QUESTION.format(30).replace("q30", "p30"), ANSWER.format(4, 30))
+    assert table.read("4") is not None
+    with pytest.raises(InputError, match="the row of Id 30 at byte 8 is another"):
+        table.read("30")
+
+
 def test_a_dump_without_posts_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="none of the 1 rows is a question or an answer"):
         PostTable.scan(dump(tmp_path / "Posts.xml", '<row Id="3" PostTypeId="5" Body="wiki"/>'))
