@@ -371,8 +371,8 @@ def read_places(
 
     for row, piece, place in zip(attributes(pieces), pieces, places, strict=True):
         number, offset, _, checksum = place
-        is_same = row is not None and row.get(attribute) == str(number)
-        if not is_same or crc32(piece) != checksum:
+        is_changed = crc32(piece) != checksum
+        if row is None or is_changed or row.get(attribute) != str(number):
             raise InputError(
                 f"{path}: the file has changed since it was indexed: the row of {attribute} "
                 f"{number} at byte {offset:,} is another one. Run `arqmath-bm25 index` again, then "
