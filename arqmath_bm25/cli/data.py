@@ -17,7 +17,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.inspection import FileReport, files_in
 from arqmath_bm25.collection.inspection import inspect as inspect_file
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.collection.own_documents import corpus_in, read_documents
+from arqmath_bm25.collection.own_documents import read_documents
 from arqmath_bm25.collection.published import PUBLISHED, DataPart, PublishedFile
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LabTask
@@ -169,7 +169,7 @@ def _print_texts(data: Path) -> None:
     """Print what was read of each document, a line of JSON for each."""
     with TemporaryDirectory() as place:
         collection = Collection(str(data), indexes=Path(place)).imported()
-        corpus = corpus_in(collection.layout.data)
+        corpus = collection.corpus
         if corpus is None:
             raise InputError(f"{data}: there are no documents of your own; --text prints these")
         for document, _ in read_documents(corpus):

@@ -232,7 +232,7 @@ def _run_files(
     collection, task = evaluator.collection, scoring.chosen_task
     runs = folder / collection.name
     folders: dict[Path, Year | None] = {runs / year: year for year in scoring.years or YEARS}
-    if evaluator.own_documents:
+    if collection.corpus:
         # Runs of own documents are in folders of their queries, not of years.
         folders = dict.fromkeys(sorted(runs.glob("*/")))
     elif not scoring.years:

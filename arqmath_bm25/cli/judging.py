@@ -7,7 +7,6 @@ from pathlib import Path
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import Place, out, task_of_runs
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.own_documents import corpus_in
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RankingTask
 from arqmath_bm25.core.progress import counted
@@ -51,13 +50,12 @@ def pool(
     Example: arqmath-bm25 pool runs/*/2021/*-task1-*.tsv --primary-depth 20 -o batch.csv
     """
     collection = place.of(runs).collection
-    has_own_documents = corpus_in(collection.layout.data) is not None
-    if task is None and has_own_documents:
+    if task is None and collection.corpus:
         task = DocumentRules.task
     task = task or task_of_runs(runs, "pool")
 
     topic_task = RULES[task].topic_task
-    if has_own_documents:
+    if collection.corpus:
         topic_task = DocumentRules.task
     topic_files = topics_of(*runs)
     if topics:

@@ -21,7 +21,7 @@ from arqmath_bm25.collection.imports import (
     rows_of,
 )
 from arqmath_bm25.collection.layout import QUICKLY_READ, Layout, ntcir_topics
-from arqmath_bm25.collection.own_documents import IRDS, corpus_in
+from arqmath_bm25.collection.own_documents import IRDS
 from arqmath_bm25.collection.posts import ANSWER, POST_TABLE, QUESTION, Post, PostTable
 from arqmath_bm25.collection.premises import PremiseFiles
 from arqmath_bm25.collection.site import Site, linked_post
@@ -118,7 +118,7 @@ class Collection:
                 f"DATA={data}: the files of NTCIR; `python tools/ntcir.py {data} OUT` of the "
                 "project's repository writes them as documents of your own, --data OUT"
             )
-        return corpus_in(data) is None and is_file_collection(data, self.indexes)
+        return is_file_collection(data, self.indexes)
 
     @classmethod
     def of_store(cls, store: Path) -> Self:
@@ -238,6 +238,11 @@ class Collection:
             manifest = readable_manifest(store)  # A damaged one is reported when it is opened.
             if manifest:
                 yield store, manifest
+
+    @property
+    def corpus(self) -> Path | None:
+        """The file of own documents; None if there are none."""
+        return self.layout.corpus
 
     @property
     def has_posts(self) -> bool:

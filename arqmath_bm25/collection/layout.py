@@ -38,15 +38,20 @@ class Layout:
 
     def __init__(self, data: str | Path) -> None:
         data = Path(data)
-        if not data.is_dir() and corpus_in(data) is None:
-            raise _unknown(data)
         self.data = data
+        if not data.is_dir() and self.corpus is None:
+            raise _unknown(data)
         # The collection's name, which keeps its indexes and runs apart.
         self.name = data.resolve().name
         if data.is_file():
             self.name = data.resolve().stem
         elif _IMPORT.fullmatch(self.name):
             self.name = data.resolve().parent.name
+
+    @property
+    def corpus(self) -> Path | None:
+        """The file of own documents; None if there is none."""
+        return corpus_in(self.data)
 
     def is_known(self) -> bool:
         """Return whether the directory has the form of a distribution, a dump or a corpus."""
@@ -157,7 +162,7 @@ class Layout:
         return self.data / path
 
     def _missing(self, path: str) -> Path:
-        if corpus_in(self.data) is not None:
+        if self.corpus:
             raise InputError(
                 f"DATA={self.data}: documents of your own have no {path.partition(' ')[0]} of the "
                 "labs; their task is docs"

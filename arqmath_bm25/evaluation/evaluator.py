@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from arqmath_bm25.collection.own_documents import QRELS, corpus_in, judgments_beside
+from arqmath_bm25.collection.own_documents import QRELS, judgments_beside
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import (
     MAX_DEPTH,
@@ -183,9 +183,9 @@ class Evaluator:
     relevant: int | None = None
 
     def __post_init__(self) -> None:
-        self.own_documents = corpus_in(self.collection.layout.data)
-        if self.own_documents and self.qrels is None:
-            self.qrels = judgments_beside(self.own_documents)
+        corpus = self.collection.corpus
+        if corpus and self.qrels is None:
+            self.qrels = judgments_beside(corpus)
 
         self.measures = tuple(dict.fromkeys(self.measures))
         self.judgments = cache(self._read_judgments)
@@ -197,7 +197,7 @@ class Evaluator:
         As `task3`, a run of Task 1 is scored by the first answer of each topic. Raises InputError
         for a file that cannot be read or does not fit its judgments.
         """
-        if task is None and self.own_documents:
+        if task is None and self.collection.corpus:
             task = DocumentRules.task
 
         run = Run.read(path, task, self.open_ids)
@@ -236,7 +236,7 @@ class Evaluator:
         if rules.judged_apart(rules.read(path)):
             return "it needs --qrels and --answer-map"
 
-        if self.own_documents:
+        if self.collection.corpus:
             if self.qrels:
                 return None
             return f"there is no {QRELS[0]} beside the documents"

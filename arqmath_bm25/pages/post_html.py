@@ -21,7 +21,7 @@ from arqmath_bm25.analysis.safe_html import FormulaWriter, plain, safe_body, saf
 from arqmath_bm25.analysis.text import WordAnalyzer
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
-from arqmath_bm25.collection.own_documents import corpus_in, read_documents
+from arqmath_bm25.collection.own_documents import read_documents
 from arqmath_bm25.collection.posts import QUESTION, Post
 from arqmath_bm25.pages.latex_to_mathml import render
 from arqmath_bm25.runs.task_rules import DocumentRules
@@ -272,7 +272,7 @@ def post_reader(
     collection: Collection, ids: Container[str]
 ) -> tuple[Callable[[str], Post | None], Delimiters, str]:
     """Return a reader of posts (or own documents among `ids`), their delimiters and macros."""
-    corpus = corpus_in(collection.layout.data)
+    corpus = collection.corpus
     if corpus is None:
         return collection.posts.read, "mathjax", ""
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from arqmath_bm25.analysis.answer_text import unpaired_dollars
 from arqmath_bm25.collection.layout import QUICKLY_READ
-from arqmath_bm25.collection.own_documents import corpus_in, read_documents
+from arqmath_bm25.collection.own_documents import read_documents
 from arqmath_bm25.core import labs
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.records import Hit
@@ -447,7 +447,7 @@ class DocumentRules(RunRules):
 
     def holds(self, collection: Collection) -> Callable[[Sequence[str]], Mask] | None:
         """Return a function that finds out which documents a collection has; None if unknown."""
-        corpus = corpus_in(collection.layout.data)
+        corpus = collection.corpus
         if corpus is None or corpus.stat().st_size > QUICKLY_READ:
             return None
 

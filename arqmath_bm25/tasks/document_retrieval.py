@@ -30,7 +30,6 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import (
     QUERIES,
     UserDocument,
-    corpus_in,
     judgments_beside,
     read_documents,
     read_row,
@@ -101,7 +100,7 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
     @classmethod
     def has_data(cls, collection: Collection) -> bool:
         """Return whether there are documents."""
-        return corpus_in(collection.layout.data) is not None
+        return collection.corpus is not None
 
     def fitted(self, collection: Collection) -> Self:
         """Return the task with the macros of `macros.tex` in the directory of the documents."""
@@ -493,7 +492,7 @@ def _indexed(
 
 
 def _corpus(collection: Collection) -> Path:
-    path = corpus_in(collection.layout.data)
+    path = collection.corpus
     if path is None:
         raise InputError(
             f"DATA={collection.layout.data}: there are no documents of your own; give a folder of "

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.own_documents import corpus_in, judgments_beside
+from arqmath_bm25.collection.own_documents import judgments_beside
 from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, HIGHEST, RunTask, known_year
@@ -112,7 +112,7 @@ def gather(
     tasks, topics without a topic file, posts that DATA lacks.
     """
     status("Reading runs")
-    if task is None and corpus_in(collection.layout.data):
+    if task is None and collection.corpus:
         task = DocumentRules.task
     open_ids = cache(partial(FormulaIds.from_collection, collection))
     runs = [ReadRun.read(file, task, open_ids) for file in files]
@@ -230,7 +230,7 @@ def _count_missing(
     """Count the posts that the collection lacks; InputError if it lacks them all."""
     missing = sum(post(post_id) is None for post_id in posts)
     if posts and missing == len(posts):
-        source = corpus_in(collection.layout.data) or collection.posts.path
+        source = collection.corpus or collection.posts.path
         raise InputError(
             f"{source}: none of the {missing:,} posts that the runs return is in it; are runs and "
             "DATA of the same collection?"
@@ -321,7 +321,7 @@ def _check(runs: Sequence[ReadRun], qrels: Path | None) -> None:
 
 def _judgments(run: ReadRun, collection: Collection) -> Path | None:
     """Find the judgments for the topics of a run in DATA; None if there are none."""
-    corpus = corpus_in(collection.layout.data)
+    corpus = collection.corpus
     if corpus:
         return judgments_beside(corpus)
 
@@ -339,7 +339,7 @@ def _questions(
 ) -> dict[str, Topic]:
     """Read the topics of the runs; InputError for a topic that no file has."""
     topic_task = runs[0].rules.topic_task
-    if corpus_in(collection.layout.data):
+    if collection.corpus:
         topic_task = DocumentRules.task
     task = configured(topic_task)
 
