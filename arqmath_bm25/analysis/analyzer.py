@@ -77,8 +77,11 @@ class Analyzer:
         """Analyse HTML."""
         return self(read_body(html, self._latex.delimiters))
 
-    def __call__(self, content: Content) -> Terms:
-        """Analyse one field. n-grams do not cross formulas; text in formulas joins the words."""
+    def __call__(self, content: Content, written: set[str] | None = None) -> Terms:
+        """Analyse one field. n-grams do not cross formulas; text in formulas joins the words.
+
+        The words of its prose, as they are written, are added to `written`.
+        """
         prose: list[str] = []
         formula_words: list[str] = []
         tokens: list[FormulaTree] = []
@@ -94,7 +97,7 @@ class Analyzer:
                 tokens += parts.tokens
                 trees += parts.trees
 
-        words = self._words(" ".join(prose))
+        words = self._words(" ".join(prose), written)
         return Terms(Bag(words + formula_words), Bag((), tokens), Bag((), trees))
 
     def _read_formula(self, latex: str) -> _FormulaParts:

@@ -92,8 +92,14 @@ def _word_of_other_scripts() -> re.Pattern[str]:
     return re.compile(rf"[{_IDEOGRAPHS}]+|{_LETTER}(?>(?:{_LETTER}+|[{_vowel_signs()}]+)*)|\d+")
 
 
-def _words(prose: str) -> list[str]:
-    """Return the words of folded prose in order."""
+def words_in(prose: str) -> list[str]:
+    """Return the words of prose in order, folded."""
+    if not prose.isascii():
+        prose = normalize("NFKC", prose)
+    prose = prose.casefold()
+    if "'" in prose or "’" in prose:
+        prose = _CONTRACTION.sub(" ", prose)
+
     if prose.isascii():
         letters = prose.translate(_LETTERS)
         # Prose without digits is split in half the time.
@@ -164,13 +170,10 @@ class WordAnalyzer:
         # The term of a stop word is an empty string.
         self._stems = Memo(term, _KEPT_WORDS, MAX_WORD)
 
-    def __call__(self, prose: str) -> list[str]:
-        """Return the terms of `prose` in order."""
-        if not prose.isascii():
-            prose = normalize("NFKC", prose)
-        prose = prose.casefold()
-        if "'" in prose or "’" in prose:
-            prose = _CONTRACTION.sub(" ", prose)
-
-        stems = map(self._stems.__getitem__, _words(prose))
+    def __call__(self, prose: str, words: set[str] | None = None) -> list[str]:
+        """Return the terms of `prose` in order; its words are added to `words`."""
+        found = words_in(prose)
+        if words is not None:
+            words.update(found)
+        stems = map(self._stems.__getitem__, found)
         return list(filter(None, stems))

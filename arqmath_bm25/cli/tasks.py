@@ -352,6 +352,9 @@ def search(
             note = ranking.advice(query)
             if note:
                 tell(note)
+            suggestion = opened.suggested(query)
+            if suggestion:
+                tell(f"did you mean {suggestion}?")
 
             chosen = ranking.chosen(variant)
             hits = opened.search(query, chosen, depth, posts)

@@ -9,7 +9,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -47,6 +47,7 @@ class Document(NamedTuple):
     own: Mapping[str, Bag]
     # Fields of the documents before and after it as well: one object for all of them.
     shared: Mapping[str, Bag] = _NO_FIELDS
+    words: Collection[str] = ()  # as they were written, each once, if the index keeps them
 
 
 class Engine(NamedTuple):

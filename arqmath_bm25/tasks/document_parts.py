@@ -47,6 +47,7 @@ class PartForms(NamedTuple):
 
 
 JSON: Final = PartForms()
+WORDS: Final = ".words"  # a file beside a part: in how many of its documents each word is
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -83,7 +84,7 @@ def write_parts(
                 counts = left_out[number]
             else:
                 counts = next(written)
-            part = _part(directory, number)
+            part = part_path(directory, number)
             forms.sealing.note(number, counts, part, part.with_suffix(forms.ending))
             yield counts
 
@@ -120,12 +121,13 @@ def _written(
     numbered: tuple[int, J],
 ) -> Counter[str]:
     number, job = numbered
-    part = _part(directory, number)
+    part = part_path(directory, number)
     finished = part.with_suffix(forms.ending)
     if finished.exists():
         return Counter(json.loads(finished.read_text(encoding="ascii")))
     counts: Counter[str] = Counter(documents=0)
     writing = tries / uuid4().hex
+    words: Counter[str] = Counter()
     postings = None
     if forms.flat:
         postings = FlatPart()
@@ -138,6 +140,7 @@ def _written(
             spelled: tuple[Mapping[str, Bag], dict[str, str]] = {}, {}
             for document in documents(job, counts):
                 counts["documents"] += 1
+                words.update(document.words)
                 if postings:
                     postings.add(document)
                 if forms.json:
@@ -156,12 +159,16 @@ def _written(
     if postings:
         for file in postings.save(writing.with_suffix(".flat")):
             file.rename(part.with_suffix(file.suffix))
+    if words:
+        writing.write_text(json.dumps(words), encoding="ascii")
+        writing.rename(part.with_suffix(WORDS))
     writing.write_text(json.dumps(counts), encoding="ascii")
     writing.rename(finished)
     return counts
 
 
-def _part(directory: Path, number: int) -> Path:
+def part_path(directory: Path, number: int) -> Path:
+    """Return the path of a part."""
     return directory / f"part-{number:05}.jsonl"
 
 

@@ -6,6 +6,7 @@ Documents are ranked by the fields of text, title and tags.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import weakref
 from array import array
@@ -25,7 +26,7 @@ from arqmath_bm25.analysis.formal import FORMAL
 from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.terms import Bag
-from arqmath_bm25.analysis.text import is_undivided
+from arqmath_bm25.analysis.text import WordAnalyzer, is_undivided, words_in
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import (
     QUERIES,
@@ -51,12 +52,13 @@ from arqmath_bm25.tasks.cited.cited_documents import (
 )
 from arqmath_bm25.tasks.declaration_ranker import DeclarationRanker
 from arqmath_bm25.tasks.document_fields import NOTHING, document_fields
-from arqmath_bm25.tasks.document_parts import PartForms, write_parts
+from arqmath_bm25.tasks.document_parts import WORDS, PartForms, part_path, write_parts
 from arqmath_bm25.tasks.document_task import DocumentTask, FieldRanker
 from arqmath_bm25.tasks.sealed_blocks import PartContent, run_ends
 from arqmath_bm25.tasks.settings import DocumentSettings, kind
 from arqmath_bm25.tasks.task import Found, OpenIndex, Ranker, TopicFile
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
+from arqmath_bm25.tasks.written_words import WrittenWords, write_words
 
 _IDS: Final = "documents.ids"  # core/id_table.py
 # Of the row of each document: offset, length and a digest (int64).
@@ -132,12 +134,13 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
         directory = place.absolute() / DOCUMENTS
         sizes = repeat(1, len(spans))
         ends = run_ends(sizes, _marks(spans), _PER_PART)
-        parts = (spans[begin:end] for begin, end in pairwise([0, *ends]))
+        parts = [spans[begin:end] for begin, end in pairwise([0, *ends])]
         documents = partial(_documents, path.absolute(), self.settings)
         content = partial(_content, path.absolute())
         counts: Counter[str] = Counter()
         for of_part in write_parts(documents, parts, directory, workers, forms, content):
             counts.update(of_part)
+        write_words(_written_words(path, self.settings, parts, directory, workers), place)
         if not workers.remote:
             workers.close()  # Idle ones keep their memory; the merge of the parts starts others.
         settle(counts, "documents")
@@ -334,6 +337,12 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
             return None
         return Hit(docno, 0)
 
+    def words(self, index: OpenIndex) -> WrittenWords:
+        """Return the words of the documents."""
+        text = self.settings.analysis.text
+        analyze = WordAnalyzer(text.stemmer, text.stop_words)
+        return WrittenWords(index.directory, index.searcher(), analyze)
+
     def texts(self, index: OpenIndex) -> _DocumentTable:
         """Return the table of documents."""
         return _DocumentTable(index.directory, _corpus(index.collection))
@@ -424,10 +433,11 @@ def _documents(
     ngrams = any(name.endswith("_math") for name in names)
     analyzer = _analyzer(settings.analysis, ngrams)
 
-    def fields(document: UserDocument) -> tuple[UserDocument, Terms, Terms]:
+    def fields(document: UserDocument) -> tuple[UserDocument, Terms, Terms, set[str]]:
         marked = document.marked(delimiters)
         title, text = marked.contents(delimiters, proofs)
-        return marked, analyzer(title), analyzer(text)
+        words: set[str] = set()
+        return marked, analyzer(title, words), analyzer(text, words), words
 
     counts[_WITHOUT_WORDS] = 0
     counts[_WITHOUT_FORMULAS] = 0
@@ -447,13 +457,50 @@ def _documents(
 
         read = read._replace(kind=kind)
         empty = read._replace(title="", text="", kind="plain")
-        document, title, text = read_or_leave_out(fields, read, empty, read.doc_id, counts)
+        document, title, text, words = read_or_leave_out(fields, read, empty, read.doc_id, counts)
         if not (text.words.words or title.words.words):
             counts[_WITHOUT_WORDS] += 1
             counts[_WORDLESS + kind] += 1
         if not (text.operators.formulas or title.operators.formulas):
             counts[_WITHOUT_FORMULAS] += 1
-        yield _indexed(document, title, text, analyzer, names)
+        yield _indexed(document, title, text, analyzer, names)._replace(words=words)
+
+
+def _written_words(
+    path: Path,
+    settings: DocumentSettings,
+    parts: Sequence[NDArray[np.int64]],
+    directory: Path,
+    workers: Workers,
+) -> Counter[str]:
+    """Return the number of documents that have each word; of parts left out, they are read."""
+    counts: Counter[str] = Counter()
+    left_out = []
+    for number, spans in enumerate(parts):
+        file = part_path(directory, number).with_suffix(WORDS)
+        if file.exists():
+            counts.update(json.loads(file.read_text(encoding="ascii")))
+        else:
+            left_out.append(spans)
+    for words in workers.map(partial(_words_of, path.absolute(), settings), left_out):
+        counts.update(words)
+    return counts
+
+
+def _words_of(path: Path, settings: DocumentSettings, spans: NDArray[np.int64]) -> Counter[str]:
+    """Return the number of documents of a part that have each word."""
+    delimiters = settings.analysis.latex.delimiters
+
+    def words(row: bytes) -> set[str]:
+        marked = read_row(path, row).marked(delimiters)
+        title, text = marked.contents(delimiters, settings.analysis.text.proofs)
+        return set(words_in(f"{title.prose} {text.prose}"))
+
+    faults: Counter[str] = Counter()  # they were told when the part was analysed
+    counts: Counter[str] = Counter()
+    for row in _rows(path, spans):
+        counts.update(read_or_leave_out(words, row, b'{"id": "1", "text": ""}', "", faults))
+    return counts
 
 
 def _marks(spans: NDArray[np.int64]) -> list[int]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from arqmath_bm25.analysis.html import Content, read_title
 from arqmath_bm25.collection.imports import is_import, rows_of
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest
@@ -41,6 +42,7 @@ from arqmath_bm25.version import __version__
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.tasks.task import Ranker, Task
+    from arqmath_bm25.tasks.written_words import WrittenWords
 
 
 def _hinted(engine: Engine, store: Path) -> EngineName | None:
@@ -139,6 +141,26 @@ class Index:
     def texts(self) -> Any:
         """What the texts of hits are read from."""
         return self.task.texts(self)
+
+    @cached_property
+    def words(self) -> WrittenWords | None:
+        """The words of its documents as they were written, if it has them."""
+        return self.task.words(self)
+
+    def completed(self, text: str) -> str:
+        """Return a query that is being typed, with the words that its last one begins."""
+        if self.words is None:
+            return text
+        return self.words.completed(text, self._read(text))
+
+    def suggested(self, text: str) -> str:
+        """Return a query with other words for those that no document has; "" if there are none."""
+        if self.words is None:
+            return ""
+        return self.words.suggested(text, self._read(text))
+
+    def _read(self, text: str) -> Content:
+        return read_title(self.task.topic(text).title, self.task.delimiters)
 
     @property
     def variants(self) -> list[str]:

@@ -5,7 +5,8 @@ const box = document.getElementById("q");
 const found = document.getElementById("found");
 
 if (box) {
-  const PAUSE = 250; // milliseconds without a key
+  const PAUSE = 150; // milliseconds without a key
+  const LONG = 1000; // and nothing found is told
   const preview = document.getElementById("preview");
   const status = document.getElementById("status");
   const address = name => new URL(name, box.form.action);
@@ -15,7 +16,9 @@ if (box) {
 
   const ask = async name => {
     const url = address(`api/${name}`);
-    url.search = name === "preview" ? new URLSearchParams({ q: box.value, task: asked().get("task") }) : asked();
+    const sent = name === "preview" ? new URLSearchParams({ q: box.value, task: asked().get("task") }) : asked();
+    if (name === "results") sent.set("prefix", 1); // what is sent by Enter has whole words
+    url.search = sent;
     const answer = await fetch(url, { signal: running.signal });
     return answer.ok ? answer.json() : null;
   };
@@ -31,6 +34,12 @@ if (box) {
     if (!box.value.trim()) return;
     const results = await ask("results");
     if (!results) return; // the server is busy, or the query half typed: what is shown stays
+    clearTimeout(timer);
+    if (results.count) tell(results);
+    else timer = setTimeout(() => tell(results), LONG); // until then what was found stays
+  };
+
+  const tell = results => {
     found.innerHTML = results.html;
     status.textContent = document.getElementById("results").textContent;
     const page = address("");
@@ -46,10 +55,13 @@ if (box) {
     }
   };
 
-  box.form.addEventListener("input", () => {
+  const typed = event => {
     clearTimeout(timer);
-    timer = setTimeout(show, PAUSE);
-  });
+    running?.abort(); // it is overtaken
+    if (!event.isComposing) timer = setTimeout(show, PAUSE);
+  };
+  box.form.addEventListener("input", typed);
+  box.addEventListener("compositionend", typed);
   box.form.addEventListener("change", event => {
     if (event.target.name !== "task") return;
     box.form.elements.variant.value = ""; // each task has rankings of its own

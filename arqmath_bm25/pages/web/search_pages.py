@@ -181,13 +181,14 @@ class SearchPages:
         query = read_query(request.query_params, self._tasks)
         values = self._values(query)
         template = self._templates.get_template("found.html")
-        return JSONResponse({"html": template.render(values)})
+        return JSONResponse({"html": template.render(values), "count": values["count"]})
 
     def _values(self, query: SearchQuery) -> dict[str, Any]:
         """Return the values for the template of results."""
         task = self._tasks[query.task]
         content = self._content(query.q, query.task)
-        writer = PostWriter([content], self._delimiters, self._macros)
+        asked = [content, self._content(self._searched(query), query.task)]
+        writer = PostWriter(asked, self._delimiters, self._macros)
 
         results, more = self._results(query)
         threads: dict[str, list[ShownHit]] = {}
@@ -202,6 +203,7 @@ class SearchPages:
             "more": more,
             "advice": task.advice(query.q),
             "note": self._served(query)[1],
+            "suggestion": self._suggestion(query),
             "marked": task.topic(query.q).title,
             "words": content.prose,
             "formulas": Content(content.formulas).text,
@@ -215,14 +217,15 @@ class SearchPages:
 
         # One hit more than the page shows tells whether there is a next page.
         depth = min(query.before + query.depth + 1, _MOST_HITS)
-        ranking = index.search(query.q, variant, depth, query.posts)
+        text = self._searched(query)
+        ranking = index.search(text, variant, depth, query.posts)
         hits = ranking[query.before :]
 
         results = []
         for hit in hits[: query.depth]:
             parts = None
             if hit.doc_id == query.explain:
-                parts = _explain(index, query.q, variant, hit)
+                parts = _explain(index, text, variant, hit)
             found = index.task.found(hit, index)
             results.append(Result(hit, found, parts))
 
@@ -233,6 +236,18 @@ class SearchPages:
         """Return the variant that ranks a query, and why it is another one than was asked for."""
         index = self._indexes[query.task]
         return index.task.served(index.task.chosen(query.variant), index)
+
+    def _searched(self, query: SearchQuery) -> str:
+        """Return what is searched for: of a query that is being typed, also what it begins."""
+        if query.prefix:
+            return self._indexes[query.task].completed(query.q)
+        return query.q
+
+    def _suggestion(self, query: SearchQuery) -> str:
+        """Return the query with its wrong words mended, unless the last one is being typed."""
+        if self._searched(query) != query.q:
+            return ""
+        return self._indexes[query.task].suggested(query.q)
 
     # The pages of hits
 
@@ -335,7 +350,13 @@ class SearchPages:
 
         variant, _ = self._served(query)
         return JSONResponse(
-            {"query": query.q, "task": query.task, "variant": variant, "results": rows}
+            {
+                "query": query.q,
+                "task": query.task,
+                "variant": variant,
+                "suggestion": self._suggestion(query) or None,
+                "results": rows,
+            }
         )
 
     async def _preview(self, request: Request) -> Response:

@@ -38,6 +38,7 @@ class SearchQuery(BaseModel):
     variant: str | None = None  # None for the primary one
     depth: Annotated[int, Field(ge=1, le=MAX_HITS)] = 10  # number of results of a page
     page: Annotated[int, Field(ge=1, le=_MAX_PAGE)] = 1
+    prefix: bool = False  # the last word is being typed
     tag: Annotated[str, Field(max_length=100)] = ""  # tags of the question, separated by blanks
     year: Annotated[int | None, Field(ge=_FIRST_YEAR)] = None  # the year of the question
     explain: str | None = None  # the document whose score is explained, if it is a result
