@@ -138,6 +138,9 @@ class _Command(_PlainHelp, TyperCommand):
         kind = type(error).__name__
         flags = {flag for param in self.params for flag in param.opts}
         if kind == "NoSuchOption":
+            # No advice is better than a wrong one.
+            near = get_close_matches(error.option_name, flags, n=1, cutoff=0.8)
+            error.possibilities = near
             for option, tried in _guesses()["options"].items():
                 if error.option_name in tried and option in flags:
                     error.possibilities = [option]

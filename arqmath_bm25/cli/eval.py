@@ -17,6 +17,7 @@ from arqmath_bm25.cli.shared.options import (
     command_line,
     refuse_repeated,
     write,
+    years_apart,
 )
 from arqmath_bm25.cli.shared.tables import (
     DAGGER,
@@ -126,7 +127,7 @@ class Scoring:
     @property
     def years(self) -> list[Year]:
         """The years of `--topics`; InputError for anything else."""
-        names = self.topics or ()
+        names = years_apart(self.topics)
         for name in names:
             if name not in YEARS:
                 raise InputError(

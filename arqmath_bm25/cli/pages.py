@@ -8,12 +8,15 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Final
 
+import typer
+
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import THREADS, Place, SearchPlace, command_line, out
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.file_collection import is_file_collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RunTask
-from arqmath_bm25.core.progress import counted, progress, status, tell
+from arqmath_bm25.core.progress import console, counted, progress, status, tell
 from arqmath_bm25.core.stores import stores
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.workers.local import Processes
@@ -241,6 +244,9 @@ def _opened(place: SearchPlace, configs: Mapping[str, Path], builds: bool) -> di
         raise missing[0]
     for reason in missing:
         tell(str(reason))
+    if not opened and place.data is None and is_file_collection(Path(), place.indexes):
+        console.print("There is no index to search. To search the files here: arqmath-bm25 serve .")
+        raise typer.Exit(2)
     if not opened:
         build_it = command_line("index", "all", data=place.data, indexes=place.indexes)
         raise InputError(

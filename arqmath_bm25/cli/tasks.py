@@ -1,5 +1,6 @@
 """The commands `index`, `run` and `search` for every task, and `cluster`."""
 
+import shlex
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -20,6 +21,7 @@ from arqmath_bm25.cli.shared.options import (
     out,
     published,
     results,
+    years_apart,
 )
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.imports import corpora, is_of_rows
@@ -216,7 +218,7 @@ def run(
     for name in _task_names(task, options.collection):
         with options.naming_the_build(options.config):
             opened = options.opened(name, options.config)
-            topic_sets = _topic_sets(opened, topics, options.queries)
+            topic_sets = _topic_sets(opened, years_apart(topics), options.queries)
             if variant:
                 chosen = list(map(opened.task.chosen, variant))
                 variants = [name for name in opened.task.variants if name in chosen]
@@ -341,6 +343,9 @@ def search(
         raise InputError("the query is empty; give words, and formulas between dollars")
 
     posts = PostFilter.of(tag or (), year or ())
+    if task not in TASKS and not Path(task).exists() and Path(query).exists():
+        line = command_line("search", "docs", shlex.quote(task), data=query)
+        raise InputError(f"search takes TASK QUERY: `{line}`")
     names = _task_names(task, place.collection)
     for name in names:
         if len(names) > 1:

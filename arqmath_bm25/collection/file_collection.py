@@ -211,6 +211,10 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
         for path in reversed(files):  # the first file that has a label keeps it
             places.update(labels.get(path, {}))
 
+        if not (waiting.tell() or unread):
+            names = _first([str(path) for path in listing.files])
+            raise InputError(f"{names}: there are no words; expected a text")
+
         waiting.seek(0)
         asked: list[Statement] = []
         rows = _resolved(waiting, listing.files, set(files), places, asked)

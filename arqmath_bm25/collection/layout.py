@@ -189,6 +189,9 @@ def _unknown(data: Path) -> InputError:
     if data.is_file() and data.suffix.lower() == ".pdf":
         return InputError(f"DATA={data}: PDF is not read; give its LaTeX, HTML or text")
 
+    if "*" in data.name:
+        return InputError(f"DATA={data}: no such file; give the folder, {data.parent}")
+
     what = "no such file or directory"
     if data.exists():
         what = "unknown kind of file"

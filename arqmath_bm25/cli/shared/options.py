@@ -1,5 +1,6 @@
 """Shared by several commands: groups of options, and their use."""
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -130,6 +131,17 @@ def command_line(*words: str, **options: object) -> str:
             line.append(f"--{name} {shlex.quote(str(value))}")
 
     return " ".join(line)
+
+
+def years_apart(topics: Sequence[str] | None) -> list[str]:
+    """Return the values of --topics, which takes years with commas between them too."""
+    names = []
+    for value in topics or ():
+        if re.fullmatch(r"[0-9]{4}(?:,[0-9]{4})+", value):
+            names += value.split(",")
+        else:
+            names.append(value)
+    return names
 
 
 def published(path: Path | None) -> Path | None:
