@@ -79,7 +79,10 @@ def test_a_port_in_use_is_told(indexes: Path) -> None:
         serve(indexes=indexes, host="nowhere.invalid", port=0)
 
 
-def test_without_an_index_there_is_nothing_to_serve(tmp_path: Path) -> None:
+def test_without_an_index_there_is_nothing_to_serve(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a folder without notes
     with pytest.raises(InputError, match="there is no index to search"):
         serve(indexes=tmp_path, port=0)
 
