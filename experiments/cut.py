@@ -80,7 +80,7 @@ def cut(
 
     for name in _FOLDERS:
         shutil.copytree(layout.data / name, out / name)
-    _write_judgments(Collection(out), out / "qrels_lite")
+    _write_judgments(Collection(out), place.collection, out / "qrels_lite")
     options.results.print(f"{out}: {', '.join(said)}")
 
 
@@ -115,13 +115,13 @@ def cut_formulas(source: Path, target: Path, ids: set[bytes]) -> int:
     return kept
 
 
-def _write_judgments(collection: Collection, folder: Path) -> None:
-    """Write the judgments of what was cut, a file for each task and year."""
+def _write_judgments(collection: Collection, whole: Collection, folder: Path) -> None:
+    """Write the judgments of what was cut out of a whole, a file for each task and year."""
     folder.mkdir()
     for task, end in _ENDS.items():
         if task == "task2" and not collection.layout.has_formulas():
             continue
-        years, _ = judgments_held(collection, task)
+        years, _ = judgments_held(collection, task, whole)
         for year, qrels in years.items():
             rows = []
             for topic, grades in qrels.items():

@@ -77,11 +77,12 @@ def judged(collection: Collection, task: LabTask) -> tuple[Qrels, set[str]]:
 
 
 def judgments_held(
-    collection: Collection, task: LabTask
+    collection: Collection, task: LabTask, whole: Collection | None = None
 ) -> tuple[dict[Year, Qrels], dict[str, set[str]]]:
     """Return the judgments of what a collection holds by year, and the posts of each document.
 
-    Formulas get their visual ids of v3, while the judgments of 2021 have visual ids of v2.
+    Formulas get their visual ids of v3, while the judgments of 2021 have visual ids of v2, and
+    those of 2020 instances: a collection that is cut out of a `whole` one may hold another of them.
     """
     names: dict[str, str] = {}  # judged id → that of the result
     older: dict[str, str] = {}
@@ -99,7 +100,7 @@ def judgments_held(
     for year in YEARS:
         years[year] = {}
         file = collection.layout.qrels(task, year)
-        judgments = Evaluator(collection).judgments(task, file)
+        judgments = Evaluator(whole or collection).judgments(task, file)
         name = older if judgments.ids == "visual_v2" else names
         for topic, grades in judgments.qrels.items():
             held: dict[str, int] = {}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 from typer.testing import CliRunner
 
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.published import official
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.qrels import read_qrels
@@ -71,6 +73,34 @@ def test_rows_of_other_posts_are_left_out(sample_ids: Path, tmp_path: Path) -> N
         assert header.startswith("id\t")
         assert {row.split("\t")[1] for row in rows} <= {question}
     assert (out / "qrels_lite" / "2021_t1.tsv").read_text() == ""
+
+
+def test_a_formula_has_the_judgment_of_another_that_looks_like_it(
+    sample_ids: Path, tmp_path: Path
+) -> None:
+    """The labs judged instances in 2020, and the one in the cut may not be that of the judgment."""
+    whole = tmp_path / "whole"
+    shutil.copytree(SAMPLE, whole)
+    folder = whole / "Formulas/latex_representation_v3"
+    header, *rows = (folder / "1.tsv").read_text().splitlines()
+    rows += (folder / "2.tsv").read_text().splitlines()[1:]
+    places = header.split("\t")
+    visual, post = places.index("visual_id"), places.index("post_id")
+    judgments = (whole / official("qrels", "task2")["2020"]).read_text()
+    topic, _, instance = judgments.split()[:3]
+    (of_instance,) = [row.split("\t") for row in rows if row.startswith(f"{instance}\t")]
+
+    # Its twin stands in the only post that is cut out.
+    other = next(row.split("\t") for row in rows if row.split("\t")[post] != of_instance[post])
+    twin = [*other]
+    twin[0], twin[visual] = "999999", of_instance[visual]
+    (folder / "2.tsv").write_text("\n".join([header, "\t".join(twin)]) + "\n")
+    (folder / "1.tsv").write_text("\n".join([header, *rows]) + "\n")
+    sample_ids.write_text(other[post])
+    out = tmp_path / "out"
+    experiment("cut", "--data", whole, "--indexes", tmp_path / "i", "-o", out)
+    held = (out / "qrels_lite/2020_t2v3.tsv").read_text().splitlines()
+    assert any(row.startswith(f"{topic}\t0\t{of_instance[visual]}\t") for row in held)
 
 
 def test_a_formula_of_several_lines_is_copied_whole(tmp_path: Path) -> None:
