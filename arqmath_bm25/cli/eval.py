@@ -32,6 +32,7 @@ from arqmath_bm25.collection.collection import INDEXES
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import YEARS, RunTask, Year
 from arqmath_bm25.core.progress import console, status
+from arqmath_bm25.core.writing import TEXTS, refuse_endings
 from arqmath_bm25.evaluation.comparing import (
     SIGNIFICANT,
     Comparison,
@@ -140,9 +141,11 @@ class Scoring:
         """Write the files asked for; return whether to print tables as well."""
         texts: dict[Path, str] = {}
         if self.json_file is not None:
+            refuse_endings(self.json_file, TEXTS - {".json"}, "--json writes JSON")
             text = json.dumps(content, indent=1, allow_nan=False)
             texts[self.json_file] = f"{text}\n"
         if self.per_topic is not None:
+            refuse_endings(self.per_topic, TEXTS - {".csv"}, "--per-topic writes CSV")
             texts[self.per_topic] = _per_topic_csv(scored)
 
         write(texts)

@@ -26,7 +26,7 @@ from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LAB_TASKS, MAX_DEPTH, YEARS, RankingTask, RunTask, official_stem
 from arqmath_bm25.core.progress import counted, some
-from arqmath_bm25.core.writing import sources, together
+from arqmath_bm25.core.writing import TEXTS, refuse_endings, sources, together
 from arqmath_bm25.runs.eligible import Eligible
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.fusion import RRF_K, Method, check_weights, fuse_runs
@@ -226,6 +226,7 @@ def validate(
             _print(run, findings, collection is not None)
 
     if json_file is not None:
+        refuse_endings(json_file, TEXTS - {".json"}, "--json writes JSON")
         text = json.dumps(reports, indent=2, ensure_ascii=False)
         options.write({json_file: f"{text}\n"})
 

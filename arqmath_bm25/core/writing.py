@@ -34,6 +34,7 @@ _OTHER_FORMS: Final = frozenset(
     ".7z .arrow .avro .br .bz2 .db .feather .gzip .h5 .lz4 .lzma .npy .npz .ods .orc .parquet .pdf "
     ".pickle .pkl .rar .sqlite .tar .tgz .xls .xlsx .xz .zip .zst".split()
 )
+TEXTS: Final = frozenset(".csv .html .json .jsonl .md .tex .trec .tsv .xml .yaml .yml".split())
 _DESCRIPTOR: Final = re.compile(r"/dev/(fd/|std(out|err)$)|/proc/[^/]+/fd/")
 
 

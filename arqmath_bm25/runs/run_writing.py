@@ -23,7 +23,7 @@ from arqmath_bm25.analysis.answer_text import one_line
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RunTask
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.core.writing import complete, digests, read_manifest, refuse_endings
+from arqmath_bm25.core.writing import TEXTS, complete, digests, read_manifest, refuse_endings
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES, DocumentRules
 from arqmath_bm25.version import __version__
@@ -41,9 +41,6 @@ _IR_METADATA: Final = (
     "actor",
     "data",
 )
-
-# Endings of text that is no run.
-_NO_RUNS: Final = frozenset(".csv .html .json .jsonl .md .tex .xml .yaml .yml".split())
 
 # Where runs of a task are submitted, if not to the ARQMath labs.
 _VENUES: Final = {"nlps": "TextGraphs-16", DocumentRules.task: ""}
@@ -107,7 +104,8 @@ def write_run(
         manifest = {**manifest, "tag": tag, "form": form}
 
     if by_user:
-        refuse_endings(path, _NO_RUNS, "runs are .tsv, .trec or .txt, also with .gz, or .zip")
+        no_runs = TEXTS - {".tsv", ".trec"}
+        refuse_endings(path, no_runs, "runs are .tsv, .trec or .txt, also with .gz, or .zip")
 
     if path.suffix.lower() != ".zip":
         with complete(path, manifest=manifest, by_user=by_user) as file:

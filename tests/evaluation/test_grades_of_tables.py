@@ -95,3 +95,10 @@ def test_scores_keep_their_digits_when_a_run_is_converted(first: Path, score: st
     run.write_text(f"A.1\t7\t1\t{score}\tx\nA.1\t8\t2\t-1\tx\n")
     arqmath("convert", run, "-o", "out.tsv")
     assert (first.parent / "out.tsv").read_text() == run.read_text()
+
+
+@pytest.mark.parametrize(("option", "name"), [("--json", "s.csv"), ("--per-topic", "s.json")])
+def test_a_name_that_promises_another_form_is_refused(option: str, name: str, first: Path) -> None:
+    said = refused("eval", first, "--qrels", "qrels", option, name)
+    assert f"{option} writes" in said
+    assert not first.with_name(name).exists()
