@@ -160,7 +160,7 @@ sample: $(READY) ## write the bundled sample anew from its source
 	.venv/bin/python -m tools.sample.build
 	.venv/bin/python -m tools.sample.build_premises
 
-bench: $(READY) .venv-bench/.ready ## compare with peers, an hour: make bench [SIZES=0.1,0.3]
+bench: $(READY) ## time and memory over size, half an hour: make bench [SIZES=0.1,0.3]
 	.venv/bin/python benchmarks/bench.py $(if $(SIZES),--sizes "$(SIZES)")
 
 slowdown: $(READY) ## does this tree take more CPU time than its parent? make slowdown [BASE=v0.4.0]

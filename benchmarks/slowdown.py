@@ -38,8 +38,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import Stemmer
 from comparison.memory import Peaks
-from comparison.peers import TERRIER, VENV
-from documents import write_texts
+from comparison.rankers import TERRIER, VENV
 from generation.files import write_collection
 from rich.box import MARKDOWN
 from rich.console import Console
@@ -48,6 +47,8 @@ from rich.table import Table
 from arqmath_bm25.analysis.answer_text import answer_text
 from arqmath_bm25.analysis.html import read_title
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.own_documents import CORPUS, read_documents
+from arqmath_bm25.collection.own_documents import QUERIES as QUERY_FILE
 from arqmath_bm25.engines.lucene.jvm import anserini_jar, java_home
 
 if TYPE_CHECKING:
@@ -234,6 +235,19 @@ def search(version: Version, data: Data) -> Cost:
     """Search the index of Task 1, from the start of Python."""
     version.cost_of(*_index("task1", data.collection))
     return version.cost_of("search", "task1", QUERIES[0], "--data", data.collection)
+
+
+def write_texts(data: Path, work: Path) -> None:
+    """Write documents and queries in the form of the peers."""
+    (work / "documents").mkdir()
+    with (work / "documents" / "all.jsonl").open("w", encoding="utf-8") as file:
+        for document, _ in read_documents(data / CORPUS):
+            contents = f"{document.title} {document.text}".strip()
+            row = {"id": document.doc_id, "contents": contents}
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    with (work / "queries.tsv").open("w", encoding="utf-8") as file:
+        for query, _ in read_documents(data / QUERY_FILE):
+            file.write(f"{query.doc_id}\t{' '.join(query.text.split())}\n")
 
 
 def own_documents(directory: Path) -> Work:

@@ -8,9 +8,9 @@ from arqmath_bm25.cli import run_program
 from experiments.beds import beds
 from experiments.cut import cut
 from experiments.perturb import perturb
+from experiments.remix import remix
 from experiments.reproduce import reproduce
 from experiments.topics import topics
-from experiments.transfer import remix, transfer
 from experiments.tune import tune
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
@@ -20,7 +20,6 @@ app.command()(topics)
 app.command()(perturb)
 app.command()(cut)
 app.command()(remix)
-app.command()(transfer)
 app.command()(beds)
 
 if __name__ == "__main__":

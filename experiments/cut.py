@@ -20,7 +20,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import formula_files
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import open_bytes
-from experiments.transfer import YEARS, judgments_held
+from experiments.judged import YEARS, judgments_held
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.layout import Dump

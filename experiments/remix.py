@@ -19,14 +19,20 @@ import re
 from collections import defaultdict
 from html import escape, unescape
 from itertools import chain, count
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+
+import typer
 
 from arqmath_bm25.analysis.html import read_body, read_title
+from arqmath_bm25.cli.shared import options
+from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.collection.formulas import COLUMNS, formula_files, read_formulas
+from arqmath_bm25.core.errors import InputError
+from experiments.judged import judged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
     from typing import TextIO
 
     from arqmath_bm25.analysis.html import Content
@@ -35,6 +41,8 @@ if TYPE_CHECKING:
 # Folders of topics and judgments.
 _SHARED: Final = ("Topics", "Evaluation", "Assessments", "qrels_lite")
 Sentence = list[str]  # words, and formulas as the HTML that they are in posts
+LINKS: Final = 2.5  # of a thread, as in the whole collection
+JUDGE: Final = 30_000  # answers of a remix in which settings of Task 1 are compared
 _DUPLICATES: Final = 0.23  # of the links of the real subset
 _SPAN: Final = re.compile(r'<span class="math-container"(?: id="(\w+)")?>(.*?)</span>')
 _TOKEN: Final = re.compile(r"\\(?:[A-Za-z]+|.)|.", re.DOTALL)
@@ -270,3 +278,28 @@ def _write_links(
         other = chance.choice(threads[chance.choice(tags[one])])
         kind = 3 if chance.random() < _DUPLICATES else 1
         file.write(f'   <row PostId="{one}" RelatedPostId="{other}" LinkTypeId="{kind}"/>\n')
+
+
+@command
+def remix(
+    place: options.Place,
+    out: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where to write the collection.")
+    ],
+    answers: Annotated[int, typer.Option(help="Number of answers.")] = JUDGE,
+    seed: Annotated[int, typer.Option(help="Seed of the random draw.")] = 1,
+    noise: Annotated[float, typer.Option(help="Share of what is drawn from anywhere.")] = 0.4,
+) -> None:
+    """Write a larger collection for Task 1: the posts of DATA among invented threads.
+
+    It has the topics and judgments of DATA, so that other commands take it as their DATA. Choose
+    settings by it: in a small subset nearly every relevant answer is found with any settings.
+
+    Example: python -m experiments remix --data data/arqmath-lite -o remix-30000
+    """
+    if out.exists():
+        raise InputError(f"{out}: exists already; choose another directory")
+
+    _, relevant = judged(place.collection, "task1")
+    write_remix(place.collection, out, answers, relevant, seed, noise, LINKS)
+    options.results.print(f"{out}: {answers:,} answers")

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
 import resource
 import subprocess
-import sys
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from comparison.memory import Peaks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-_BENCHMARKS: Final = Path(__file__).parent.parent
 _STEP: Final = 0.1  # seconds between two looks at memory
 
 
@@ -27,24 +22,6 @@ class ChildError(Exception):
         super().__init__(f"status {status}\n{errors}")
         self.status = status
         self.reason = (errors.strip().splitlines() or [f"status {status}"])[-1].strip()
-
-
-def run_module(
-    module: str,
-    *arguments: object,
-    python: Path = Path(sys.executable),
-    environment: Mapping[str, str] | None = None,
-) -> Any:
-    """Run a module of this directory; return the JSON that it prints. Raises ChildError."""
-    done = subprocess.run(
-        [python, "-m", module, *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": str(_BENCHMARKS), **(environment or {})},
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        raise ChildError(done.returncode, done.stderr)
-    return json.loads(done.stdout)
 
 
 def cpu() -> float:

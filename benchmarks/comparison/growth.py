@@ -109,7 +109,7 @@ def _build(task: str, layout: Layout, work: Path) -> Build:
     return Build(seconds, *memory, counts["documents"], size)
 
 
-def report(steps: Sequence[Step], picture: Path) -> Part:
+def report(steps: Sequence[Step]) -> Part:
     """Return the figures of two sizes or more, and the lines through them."""
     rows: list[dict[str, Value]] = [
         {
@@ -142,7 +142,7 @@ def report(steps: Sequence[Step], picture: Path) -> Part:
     if smallest.worker:  # a tiny collection is built without
         growth = largest.worker / smallest.worker
         goals.append(Goal("MB of a worker, largest size beside smallest", growth, 1.1))
-    return Part([table, _line_table(lines)], goals, picture)
+    return Part([table, _line_table(lines)], goals)
 
 
 def fit(steps: Sequence[Step]) -> dict[str, Line]:

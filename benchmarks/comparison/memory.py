@@ -20,16 +20,6 @@ _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _PROC: Final = Path("/proc")
 
 
-def own_peak() -> int:
-    """Return the most bytes that this process has had.
-
-    Not from getrusage: that remembers what the process was before it became another program.
-    """
-    status = (_PROC / "self" / "status").read_text()
-    (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
-    return int(line.split()[1]) * 1024
-
-
 def resident(process: int) -> int:
     """Return the bytes that a process has now; 0 if it has ended."""
     try:

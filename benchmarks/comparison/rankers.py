@@ -17,20 +17,33 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from comparison.engines import BUFFER_MB, read_documents, start_terrier
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+VENV: Final = Path(__file__).parents[2] / ".venv-bench"
+TERRIER: Final = {"TERRIER_VERSION": "5.11", "TERRIER_HELPER_VERSION": "0.0.8"}
 DEPTH: Final = 1000
+BUFFER_MB: Final = 512  # of documents in memory before a segment is written, as in ours
+HEAP_MB: Final = 2048  # of a JVM, as in ours
 _WORDS: Final = re.compile("[^A-Za-z0-9]+")  # Terrier's query language has a meaning for the others
+
+
+def read_documents(directory: Path) -> Iterator[tuple[str, str]]:
+    """Yield id and text of every document."""
+    for path in sorted(directory.glob("*.jsonl")):
+        with path.open(encoding="utf-8") as file:
+            for line in file:
+                document = json.loads(line)
+                yield document["id"], document["contents"]
 
 
 def terrier(documents: Path, queries: list[tuple[str, str]], work: Path) -> None:
     """Rank by PyTerrier with its default analysis (stop words, Porter stems)."""
     import pandas as pd
+    import pyterrier
 
-    pyterrier = start_terrier()
+    pyterrier.java.set_memory_limit(HEAP_MB)
+    pyterrier.java.init()  # the first time, it fetches the jars of Terrier from Maven Central
     indexer = pyterrier.IterDictIndexer(str((work / "terrier").resolve()))
     made = indexer.index({"docno": d, "text": text} for d, text in read_documents(documents))
     index = pyterrier.IndexFactory.of(made)

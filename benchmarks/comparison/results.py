@@ -61,7 +61,6 @@ class Part:
 
     tables: list[Table]
     goals: list[Goal]
-    picture: Path | None = None
 
 
 def shown(value: Value) -> str:
@@ -75,7 +74,7 @@ def shown(value: Value) -> str:
 
 
 def write(directory: Path, date: str, machine: dict[str, str], parts: Sequence[Part]) -> Path:
-    """Write DATE.json and DATE.md, which shows the pictures; return the path of the latter."""
+    """Write DATE.json and DATE.md; return the path of the latter."""
     goals = Table("Goals", [goal.row() for part in parts for goal in part.goals])
     tables = ([goals] if goals.rows else []) + [table for part in parts for table in part.tables]
     raw = {"date": date, "machine": machine, "tables": [asdict(table) for table in tables]}
@@ -88,11 +87,6 @@ def write(directory: Path, date: str, machine: dict[str, str], parts: Sequence[P
             [
                 f"## {date}\n\n`make bench` on: {described}.\n",
                 *(table.markdown() for table in tables),
-                *(
-                    f"![{part.tables[0].title}]({part.picture.name})\n"
-                    for part in parts
-                    if part.picture
-                ),
             ]
         ),
         encoding="utf-8",

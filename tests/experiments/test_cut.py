@@ -16,8 +16,8 @@ from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.qrels import read_qrels
 from experiments import cut
 from experiments.__main__ import app
+from experiments.judged import judged
 from experiments.remix import write_remix
-from experiments.transfer import judged
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parents[2]
 FILES: Final = (
-    "benchmarks/test_bench.py",  # the peers
     "core/test_spark.py",
     "engines/test_opensearch*.py",
     "faces/test_ecosystem.py",  # the peers

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     Ended = subprocess.CompletedProcess[str]
 
-EXPERIMENTS: Final = ("topics", "tune", "perturb", "remix", "transfer", "reproduce")
+EXPERIMENTS: Final = ("topics", "tune", "perturb", "remix", "reproduce")
 
 # Without the lines that it writes every ten seconds, as a busy machine is slow.
 _QUIETLY: Final = (

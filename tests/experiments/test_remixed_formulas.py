@@ -1,4 +1,4 @@
-"""Formulas, premises and own documents in larger collections, experiments/transfer.py."""
+"""The formulas and judgments of a larger collection, experiments/remix.py and judged.py."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from chances import drawn
 from program import arqmath
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
-from arqmath_bm25.collection.premises import Premise
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.qrels import read_qrels
+from experiments.judged import judged
 from experiments.remix import FormulaBook, halves, write_remix
 from experiments.results.runner import with_relevant
-from experiments.transfer import invented_premises, judged
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,17 +92,6 @@ def test_judged_formulas_are_those_that_a_run_may_return(lite: Path) -> None:
     assert {topic: qrels[topic] for topic in expected} == expected
 
 
-def test_invented_premises_have_no_sentence_of_cited_ones() -> None:
-    premises = [
-        Premise("1", "A ring is a group. It is closed."), Premise("2", "A field is a ring."),
-        Premise("3", "Secret ring. Group."),
-    ]  # fmt: skip
-    made = list(invented_premises(premises, {"3"}, 20, random.Random(1), 0.4))
-    assert [premise.premise_id for premise in made] == [str(n) for n in range(4, 24)]
-    sentences = {line for premise in made for line in premise.text.split("\n")}
-    assert sentences <= {"A ring is a group.", "It is closed.", "A field is a ring."}
-
-
 def test_the_command_writes_a_larger_collection_with_the_same_judgments(
     tmp_path: Path,
 ) -> None:
@@ -117,23 +104,3 @@ def test_the_command_writes_a_larger_collection_with_the_same_judgments(
     assert qrels == given
     with pytest.raises(InputError, match="exists already"):
         arqmath("remix", "--output", out)
-
-
-@pytest.mark.parametrize(
-    ("task", "size", "heads", "first"),
-    [  # the scores of configs/expected/arqmath-sample.yaml; of Task 2 nDCG', the mean of two years
-        ("task2", 260, ["221 answers, 1,011", "26. answers"], {"math": ".916", "both": ".917"}),
-        ("nlps", 240, ["197 premises", "240 premises"], {"tfidf": ".284", "ridge": ".585"}),
-        ("docs", 260, ["221 answers", "26. answers"], {}),
-    ],
-)
-def test_the_command_scores_the_collection_as_given_and_larger(
-    task: str, size: int, heads: list[str], first: dict[str, str]
-) -> None:
-    table = arqmath("transfer", task, "--sizes", size).stdout
-    assert all(re.search(head, table) for head in heads)
-    given = dict(re.findall(r"│ (\w+) +│ ([^│]+?) │", table))  # variant → scores as given
-    for variant, score in first.items():
-        assert f"0{score}" in given[variant].split(" / ")
-    if task in drawn(("task2", "nlps", "docs"), 1, "again"):
-        assert arqmath("transfer", task, "--sizes", size).stdout == table
