@@ -503,7 +503,7 @@ class Index(_ValueObject):
         """Return a document as a dict with docno, title (of its question) and the whole text.
 
         One of your own has what was read of it as well: type, kind, words, formulas, references
-        and tags, as `inspect --text` prints them. Raises InputError for an unknown document.
+        and tags, as the command `inspect` prints them. Raises InputError for an unknown document.
         """
         (hit,) = self._hits([docno])
         found = self._opened.task.found(hit, self._opened)

@@ -105,7 +105,7 @@ def evaluate(
 
     `run` has the columns qid, docno and score, `qrels` qid, docno and label (a grade); both may be
     frames, lists of dicts, or dicts topic → document → value. `measures` is one name or several,
-    as `eval --measure` takes them, or objects of ir_measures; by default the measures of the task.
+    as the command `eval` takes them, or objects of ir_measures; by default those of the task.
     `task` is by default taken from the `attrs` of the judgments (`Collection.qrels`) or of the run,
     else from the topics: the labs' own or others. `relevant` is the lowest relevant grade, by
     default 2 for topics of the labs, else 1.

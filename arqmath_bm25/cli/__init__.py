@@ -7,6 +7,7 @@ import gc
 import io
 import re
 import sys
+from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -261,6 +262,17 @@ def main() -> None:
     run_program(app, "arqmath-bm25")  # completion goes by this name
 
 
+def options_of(settings: Mapping[str, object]) -> list[str]:
+    """Return settings as the options of the command line that set them."""
+    options = []
+    for name, value in settings.items():
+        option = f"--{name.replace('_', '-')}"
+        if value is not True:
+            option += f" {value}"
+        options.append(option)
+    return options
+
+
 def run_program(program: typer.Typer, name: str) -> None:
     """Run a program of commands; faulty input ends it with one message and exit status 1."""
     for stream in (sys.stdout, sys.stderr):  # names of files may be in no encoding
@@ -275,7 +287,7 @@ def run_program(program: typer.Typer, name: str) -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except InputError as error:
-        _fail(str(error))
+        _fail(error.advising(options_of(error.settings)))
     except OSError as error:
         reason = cause(error)
         if error.filename:

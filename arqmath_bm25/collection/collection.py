@@ -39,7 +39,7 @@ _UNTIL: Final = re.compile(r"[0-9]{4}|none")
 def _named(train: Path) -> str:
     """Return the name of a file with its digest: no index depends on where the file is."""
     if not train.is_file():
-        raise InputError(f"--train {train}: no such file; expected rows of JSON with references")
+        raise InputError(f"{train}: no such file; expected rows of JSON with references")
     (source,) = sources([train])
     return f"{source.name} {source.sha256}"
 
@@ -78,7 +78,7 @@ class Collection:
         train: Path | None = None,
     ) -> None:
         if until is not None and not _UNTIL.fullmatch(until):
-            raise InputError(f"--until {until}: expected a year, or none for all posts")
+            raise InputError(f"until={until}: expected a year, or none for all posts")
         if data is not None and not isinstance(data, str | Path | Import):
             raise InputError(
                 "data: expected the path of a file or folder; Collection.of(documents) takes the "
@@ -116,7 +116,8 @@ class Collection:
         if ntcir_topics(data):
             raise InputError(
                 f"DATA={data}: the files of NTCIR; `python tools/ntcir.py {data} OUT` of the "
-                "project's repository writes them as documents of your own, --data OUT"
+                "project's repository writes them as documents of your own",
+                data="OUT",
             )
         return is_file_collection(data, self.indexes)
 

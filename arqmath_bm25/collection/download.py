@@ -117,7 +117,7 @@ def _attempt_until_complete(url: str, part: Path, pause: Callable[[float], None]
             if isinstance(error, _NoNetworkError) and not _size(part):
                 raise InputError(
                     f"{url}: {error}; without a network, fetch the files on another machine and "
-                    "give their folder with --from DIR"
+                    "take their folder as the source"
                 ) from None
             if isinstance(error, _OtherFileError):
                 part.unlink()

@@ -38,7 +38,7 @@ def read_source(source: str) -> str | Path:
     """Return `source` as a URL or a folder; InputError if it is neither."""
     if "://" not in source:
         if not Path(source).is_dir():
-            raise InputError(f"--from {source}: no such folder; a web address begins with https://")
+            raise InputError(f"{source}: no such folder; a web address begins with https://")
         return Path(source)
 
     try:
@@ -48,7 +48,7 @@ def read_source(source: str) -> str | Path:
         good = False
 
     if not good:
-        raise InputError(f"--from {source}: expected an http or https address, or a folder")
+        raise InputError(f"{source}: expected an http or https address, or a folder")
     return source.rstrip("/")
 
 

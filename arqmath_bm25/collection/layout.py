@@ -125,7 +125,7 @@ class Layout:
             if name in of_years:
                 files.append((name, self.topics(task, of_years[name])))
             elif name.isdecimal() or not (os.sep in name or "." in name or Path(name).exists()):
-                raise InputError(f"--topics {name}: expected {', '.join(YEARS)}, or a topic file")
+                raise InputError(f"topics {name}: expected {', '.join(YEARS)}, or a topic file")
             else:
                 files.append((Path(name).stem, Path(name)))
 

@@ -8,7 +8,7 @@ id and text, or three: id, title and text.
 Queries are rows of the same form. They may have `excluded_ids`: documents that their rankings must
 not contain.
 
-Without `kind`, the text itself shows how it is written (analysis/kinds.py). With `--delimiters
+Without `kind`, the text itself shows how it is written (analysis/kinds.py). With `delimiters
 latex` or `markdown`, all texts are read as such.
 
 A directory holds the documents in `corpus.jsonl`, the queries in `queries.jsonl`, and the judgments

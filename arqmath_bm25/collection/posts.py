@@ -134,7 +134,8 @@ class PostTable:
             )
             late = counts[_after(until)]
             if late:
-                message += f" ({late:,} {_after(until)} were left out: see --until)"
+                message += f" ({late:,} {_after(until)} were left out)"
+                raise InputError(message, until="none")
             raise InputError(message)
 
         # A question sorts before its answers, whatever their ids: merged threads have both orders.

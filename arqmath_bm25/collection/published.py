@@ -117,7 +117,7 @@ def check(file: PublishedFile, copy: Path) -> None:
         fault = f"it has {size / _MB:,.1f} MB, expected about {file.size / _MB:,.1f} MB"
 
     if fault:
-        raise InputError(f"{copy}: not the published {file.path}: {fault}; try another --from")
+        raise InputError(f"{copy}: not the published {file.path}: {fault}; try another source")
 
 
 def has_hash(copy: Path, sha256: str) -> bool:

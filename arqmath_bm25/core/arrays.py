@@ -117,7 +117,8 @@ def _refuse(path: Path, error: Exception) -> NoReturn:
         raise InputError(f"{path}: {cause(error)}") from None
     raise InputError(
         f"{path}: a damaged file of an index ({' '.join(str(error).split())[:80]}); build the "
-        "index again with --overwrite"
+        "index again",
+        overwrite=True,
     ) from None
 
 

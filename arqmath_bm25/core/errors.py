@@ -2,7 +2,7 @@
 
 import errno
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _LONGEST = 60
 _NAMED = 20  # ids
@@ -27,9 +27,24 @@ def cause(error: OSError) -> str:
 class InputError(Exception):
     """Input that cannot be used. The message names file, row and field, and what to do.
 
-    The command line prints the message alone and exits with status 1. So does a notebook, without
-    the calls that led to it.
+    `settings` are those that would help, with their values: arguments of the library, and options
+    of the program, which prints the message alone and exits with status 1. So does a notebook,
+    without the calls that led to it.
     """
+
+    def __init__(self, message: str, /, **settings: object) -> None:
+        super().__init__(message)
+        self.settings = settings
+
+    def __str__(self) -> str:
+        return self.advising([f"{name}={value}" for name, value in self.settings.items()])
+
+    def advising(self, settings: Sequence[str]) -> str:
+        """Return the message, which ends in the settings to give, as the caller writes them."""
+        message = str(self.args[0])
+        if settings:
+            message += f"; give {' and '.join(settings)}"
+        return message
 
     def _render_traceback_(self) -> list[str]:  # asked for by IPython
         return [type(self).__name__, str(self)]

@@ -105,15 +105,16 @@ def year_of(topics: Iterable[str]) -> Year:
         if year is None:
             ranges = ", ".join(f"A.{of[0]}-{of[-1]}" for of in TOPIC_NUMBERS.values())
             raise InputError(
-                f"topic {shown(topic)} is of none of the labs ({ranges}, or B): say with "
-                "--qrels FILE which judgments to use"
+                f"topic {shown(topic)} is of none of the labs ({ranges}, or B), so it "
+                "names no judgments",
+                qrels="FILE",
             )
         topic_of.setdefault(year, topic)
     if not topic_of:
-        raise InputError("there is no topic to tell the year: name the judgments with --qrels FILE")
+        raise InputError("there is no topic that names the year of the judgments", qrels="FILE")
     if len(topic_of) > 1:
         named = " and ".join(f"{topic} ({year})" for year, topic in sorted(topic_of.items()))
-        raise InputError(f"topics of more than one year, {named}: choose one with --topics YEAR")
+        raise InputError(f"topics of more than one year, {named}; choose one", topics="YEAR")
     return next(iter(topic_of))
 
 

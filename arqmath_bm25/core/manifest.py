@@ -77,7 +77,7 @@ class Manifest:
         if self.sources != sources:
             return f"this index was built from other data ({self._other(sources)})"
         if self.recipe.get("chosen") != recipe.get("chosen"):
-            return "this index was built with another --until, --site, --delimiters or --train"
+            return "this index was built with another until, site, delimiters or train"
         if self.recipe != recipe:
             return "this index was built with other analysis settings"
         return None

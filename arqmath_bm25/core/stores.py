@@ -118,7 +118,7 @@ def _told(store: Path, recipe: Mapping[str, Any], sources: Sequence[Source]) -> 
         return f"{store} (its {MANIFEST} is missing)"
 
     line = f"{store} ({manifest.stale_reason(recipe, sources)}"
-    options = [f"--{name} {value}" for name, value in manifest.recipe.get("chosen", {}).items()]
+    options = [f"{name}: {value}" for name, value in manifest.recipe.get("chosen", {}).items()]
     changed = [*options, *_changes(manifest.recipe, recipe)]
     if changed:
         line += f": {', '.join(changed)}"

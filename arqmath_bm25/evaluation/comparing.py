@@ -232,7 +232,7 @@ class RunComparisons:
     warnings: list[str]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the object of `compare --json`."""
+        """Return the comparison as JSON: its measure, judgments, means, values and tests."""
         means = {}
         topics = 0
         for run, topic_values in self.values.items():

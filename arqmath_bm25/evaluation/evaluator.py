@@ -61,8 +61,6 @@ from arqmath_bm25.runs.task_rules import (
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
 
-_NO_DATA = "give --data DATA, since without it DATA is the bundled sample"
-
 
 @dataclass(frozen=True, slots=True)
 class ScoredRun:
@@ -81,7 +79,7 @@ class ScoredRun:
         return known_year(self.score.values)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the object of `eval --json`."""
+        """Return the score as JSON."""
         about: dict[str, Any] = {
             "run": self.run,
             "file": str(self.file),
@@ -234,7 +232,7 @@ class Evaluator:
         task = detect_task(path)
         rules = RULES[task]
         if rules.judged_apart(rules.read(path)):
-            return "it needs --qrels and --answer-map"
+            return "it needs qrels and an answer map"
 
         if self.collection.corpus:
             if self.qrels:
@@ -259,7 +257,7 @@ class Evaluator:
     def _check_collection(self, scored: ScoredRun) -> None:
         """Raise InputError for a run of another collection, if this one is the bundled sample.
 
-        Whoever forgets --data would otherwise see a score of 0.
+        Whoever forgets DATA would otherwise see a score of 0.
         """
         ranked = scored.ranked
         if self.collection.on_site or ranked is None:
@@ -270,7 +268,8 @@ class Evaluator:
         if unknown > len(run) // 2:
             raise InputError(
                 f"{run.path}: {unknown:,} of its {len(run):,} formulas are not in "
-                f"the formula index of DATA; {_NO_DATA}"
+                "the formula index of the bundled sample",
+                data="DATA",
             )
 
         if self.qrels is not None:
@@ -284,8 +283,10 @@ class Evaluator:
 
         if common and not judged:
             raise InputError(
-                f"{run.path}: DATA has no judgment of any of its documents; {_NO_DATA}, or name "
-                "the judgments with --qrels FILE"
+                f"{run.path}: the bundled sample has no judgment of any of its documents; name its "
+                "collection or its judgments",
+                data="DATA",
+                qrels="FILE",
             )
 
     def _score_by_map(self, run: Run) -> ScoredRun:
@@ -310,9 +311,10 @@ class Evaluator:
     def _answer_files(self) -> tuple[Path, Judgments]:
         if self.answer_map is None or self.qrels is None:
             raise InputError(
-                "the answers of Task 3 runs are judged under ids of their own: give both --qrels "
-                "FILE and --answer-map FILE (rows run, topic, d_N). A Task 1 run can be scored "
-                "as answers without them: eval RUN --task task3"
+                "the answers of Task 3 runs are judged under ids of their own, which rows of run, "
+                "topic and d_N tell (a Task 1 run is scored as answers without, as task3)",
+                qrels="FILE",
+                answer_map="FILE",
             )
         return self.answer_map, self.judgments(TextRules.task, self.qrels)
 

@@ -207,8 +207,8 @@ def read_measure(name: str) -> Any:
     """
     if _COUNT.fullmatch(name.strip()):
         raise InputError(
-            f"measure {name}: a number of topics or documents, not a score of a run; `eval --json` "
-            "has topics, rows and rows_judged"
+            f"measure {name}: a number of topics or documents, not a score of a run; the JSON of a "
+            "score has topics, rows and rows_judged"
         )
 
     form = _FORM.fullmatch(name.strip())

@@ -224,7 +224,7 @@ def level_notes(qrels: Qrels, relevant: int) -> list[str]:
         "every binary measure is 0"
     )
     if highest > 0:
-        warning += "; `--relevant 1` (in Python relevant=1) counts them from grade 1 on"
+        warning += "; relevant=1 counts them from grade 1 on"
     return [warning]
 
 

@@ -54,7 +54,7 @@ class Score:
     """The measures of a run, by topic and on average."""
 
     values: TopicValues  # the measures of every topic that counts
-    counts: dict[str, int]  # numbers of topics, under the keys of `eval --json`
+    counts: dict[str, int]  # numbers of topics, under the keys of `to_json`
     relevant: int  # the relevance level: the lowest grade that counted as relevant
     warnings: tuple[str, ...] = ()
 
@@ -83,7 +83,7 @@ class Score:
         return self.keys
 
     def to_json(self) -> dict[str, Any]:
-        """Return the numbers under the keys of `eval --json`."""
+        """Return the numbers as JSON, by their measures."""
         return {
             **self.counts,
             "relevant": self.relevant,
@@ -131,7 +131,7 @@ class RunScore(Score):
         return f"{number} topics with a judged hit"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the numbers under the keys of `eval --json`."""
+        """Return the numbers as JSON, by their measures."""
         judged_rate = 0.0
         if self.rows:
             judged_rate = self.rows_judged / self.rows

@@ -116,7 +116,8 @@ def _posts(runs: Sequence[Run]) -> dict[str, str]:
             if is_exchanged:
                 raise InputError(
                     f"{run.path}: what is a formula here is a post in {runs[0].path}, so one of "
-                    "them has exchanged columns; --data DATA tells which"
+                    "them has exchanged columns; the collection tells which",
+                    data="DATA",
                 )
 
         for formula, post in _post_pairs(run):
@@ -124,15 +125,16 @@ def _posts(runs: Sequence[Run]) -> dict[str, str]:
             if post != first and other is not run:
                 raise InputError(
                     f"{run.path}: formula {formula} is of post {post}, in {other.path} of post "
-                    f"{first}; `arqmath-bm25 validate --data DATA` says which row is wrong"
+                    f"{first}; `arqmath-bm25 validate` says which row is wrong"
                 )
 
     for run in runs:
         for row in run.rows:
             if row.doc_id not in posts:
                 raise InputError(
-                    f"{run.path}: no run says of which post formula {row.doc_id} is; "
-                    "`--format trec` writes a run without posts"
+                    f"{run.path}: no run says of which post formula {row.doc_id} is; a run in "
+                    "TREC's form has no posts",
+                    format="trec",
                 )
 
     return {formula: post for formula, (post, _) in posts.items()}

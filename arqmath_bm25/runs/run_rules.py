@@ -80,7 +80,7 @@ def prefix_errors(source: object) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(f"{source}: {error}") from None
+        raise InputError(f"{source}: {error.args[0]}", **error.settings) from None
 
 
 def number(text: str) -> float:

@@ -283,9 +283,9 @@ class TextRules(LabRules):
         "moves": "moves are listed of rankings of documents only",
         "report scores": (
             "answers of Task 3 are judged under ids of their own, which pages do not know; leave "
-            "out --qrels, and score them with `arqmath-bm25 eval --answer-map`"
+            "out the qrels, and score them with `arqmath-bm25 eval` and an answer map"
         ),
-        "TREC form": "a run of {task} has no TREC form; give --format lab",
+        "TREC form": "a run of {task} has no TREC form, only the lab's",
     }
 
     def row_task(self, path: Path) -> labs.RunTask:
@@ -374,7 +374,7 @@ class PremiseRules(RunRules):
         "validate": "a run of {task}, for which ARQMath has no rules",
         "report": "premises have no pages; a report shows Tasks 1, 2 and 3",
         "report scores": "premises have no pages; a report shows Tasks 1, 2 and 3",
-        "TREC form": "a run of {task} has no TREC form; give --format lab",
+        "TREC form": "a run of {task} has no TREC form, only the lab's",
     }
     measures: ClassVar = {
         "map_500": f"AP@{labs.PREMISES}",
@@ -406,7 +406,10 @@ class PremiseRules(RunRules):
         folder = run.resolve().parent.name
         if folder in collection.premises.splits():
             return collection.premises.statements(folder)
-        raise InputError(f"{run}: give the relevant premises with --qrels FILE, as dev_set.json")
+        raise InputError(
+            f"{run}: no set of statements beside it has its premises; expected a dev_set.json",
+            qrels="FILE",
+        )
 
     def read(self, path: Path, findings: Findings | None = None) -> Iterator[RunRow]:
         """Yield the rows; the first of a statement has rank 1 and score 1, the next 2 and 1/2."""
@@ -524,11 +527,13 @@ def detect_task(path: Path) -> labs.RunTask:
     if len(columns) not in (5, 6):
         raise InputError(
             f"{path}: row 1: expected the 6 columns of a run (topic, Q0, document, rank, score, "
-            f"run id), found {len(columns)}; for a run of a lab say its task with --task"
+            f"run id), found {len(columns)}; for a run of a lab say its task",
+            task="TASK",
         )
     raise InputError(
         f"{path}: row 1: neither the file name nor the first column (expected a topic such as "
-        "A.1 or B.1) tells the task; say it with --task"
+        "A.1 or B.1) tells the task",
+        task="TASK",
     )
 
 

@@ -165,7 +165,7 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
             if wordless > number // 10:
                 tell(
                     f"{data}: no words in {wordless:,} of {counted(number, 'documents')} read as "
-                    f"{name}; if there should be some, give --delimiters"
+                    f"{name}; if there should be some, choose delimiters"
                 )
 
         if not found.keys() <= _KNOWN_KINDS:
@@ -219,7 +219,8 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
             if collection.is_imported:
                 path = Path(collection.given, QUERIES)
             raise InputError(
-                f"{path}: no such file; put the queries there, or give --topics FILE.jsonl"
+                f"{path}: no such file; put the queries there, or name their file",
+                topics="FILE.jsonl",
             )
 
         return [(path.stem, path)]
@@ -543,8 +544,9 @@ def _corpus(collection: Collection) -> Path:
     if path is None:
         raise InputError(
             f"DATA={collection.layout.data}: there are no documents of your own; give a folder of "
-            "files, JSON lines, TSV, CSV, Parquet, a directory with corpus.jsonl, or irds:NAME "
-            "(--data)"
+            "files, JSON lines, TSV, CSV, Parquet, a directory with corpus.jsonl, or "
+            "irds:NAME",
+            data="DATA",
         )
 
     return path

@@ -12,7 +12,7 @@ For the command `index`, `ensure` looks for the store of the current settings an
 * The store exists, and its files are as they were written: nothing is built. (The store of a
   cluster is built again if the cluster has lost its documents.)
 * Only stores of other settings or files exist: the store is built next to them. They remain until
-  `index --prune` removes them. The exception is what is imported, as a folder of files: its content
+  pruning removes them. The exception is what is imported, as a folder of files: its content
   changes often, so the indexes of former imports of the same path are removed (imports.py).
 * An earlier build was interrupted, was killed, or lost a worker or the cluster: its directory still
   has the temporary name. The new build reads and analyses only the documents that the earlier one

@@ -26,7 +26,7 @@ def read_queries(path: Path) -> dict[str, str]:
     two.
     """
     if path.suffix == ".jsonl":
-        raise InputError(f"{path}: queries as JSON lines are topics: --topics {path}")
+        raise InputError(f"{path}: queries as JSON lines are topics", topics=path)
 
     queries: dict[str, str] = {}
     for row, (topic, *words) in read_columns(path, "file of queries"):
@@ -56,7 +56,7 @@ def with_queries(
     for topic_id, query in queries.items():
         if topic_id not in topics:
             read = ", ".join(str(topic_set.path) for topic_set in sets)
-            raise InputError(f"{path}: topic {topic_id} is not in {read}; --topics chooses others")
+            raise InputError(f"{path}: topic {topic_id} is not in {read}", topics="FILE")
         note = task.advice(query)
         if note:
             tell(f"{path}: topic {topic_id}: {note}")

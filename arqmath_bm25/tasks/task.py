@@ -186,7 +186,8 @@ class Task(ABC, Generic[S]):
         if task.tokenizer and task.tokenizer not in TRUSTED:
             raise InputError(
                 f"{kept_by}: its manifest names the tokenizer {task.tokenizer}, which would be run;"
-                " if you trust it, give the configuration that names it with --config"
+                " if you trust it, give the configuration that names it",
+                config="FILE",
             )
         return task
 
@@ -324,7 +325,7 @@ class Task(ABC, Generic[S]):
         """Return the tag of a run of manual queries; InputError if the task has none."""
         name = parse_run_name(self.tag(variant))
         if name is None:
-            raise InputError(f"--queries: {self.name} has no manual runs; tasks of ARQMath have")
+            raise InputError(f"queries: {self.name} has no manual runs; tasks of ARQMath have")
         return str(replace(name, manual=True))
 
     # What a hit is

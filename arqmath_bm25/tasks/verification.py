@@ -52,7 +52,6 @@ from arqmath_bm25.version import __version__
 _THREADS: Final = 2
 _SPACE: Final = 3  # most that a build takes, in sizes of what it reads
 _LONGEST_NAME: Final = 255  # bytes, of a file
-_QUICK: Final = "--quick compares digests alone"
 # Keys of a manifest whose values another machine, or another place of the same files, may change.
 _CLAIMS: Final = (
     "version", "platform", "implementation", "data", "topics", "queries", "qrels", "collection",
@@ -283,7 +282,8 @@ def _verify_ranked(
     if not quick:
         if topics is None:
             raise InputError(
-                f"{run}: its topics were no file, so it cannot be ranked again; {_QUICK}"
+                "Xcompared by",
+                quick=True,
             )
         if queries is not None:
             (topics,) = with_queries(task, [topics], read_queries(queries), queries)

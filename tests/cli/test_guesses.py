@@ -73,7 +73,7 @@ def test_a_file_in_the_place_of_the_task_is_answered_with_docs() -> None:
 
 
 def test_a_year_by_another_name_is_answered_with_the_years() -> None:
-    with pytest.raises(InputError, match="--topics ARQMath-2: expected 2020, 2021, 2022"):
+    with pytest.raises(InputError, match="topics ARQMath-2: expected 2020, 2021, 2022"):
         arqmath("validate", "--data", SAMPLE, "--topics", "ARQMath-2", "--task", "task1", __file__)
 
 

@@ -473,7 +473,7 @@ def test_without_a_network_it_gives_up_at_once(
     monkeypatch.setattr("urllib.request.OpenerDirector.open", unreachable)
     pauses: list[float] = []
     target = tmp_path / "Topics" / "file"
-    with pytest.raises(InputError, match=r"give their folder with --from DIR"):
+    with pytest.raises(InputError, match=r"take their folder as the source"):
         download("http://nowhere.example/file", target, accept, pauses.append)
     assert pauses == []
     assert not target.parent.exists()

@@ -83,5 +83,5 @@ def test_each_task_has_what_it_reads() -> None:
     ["ftp://site/data", "http:///data", "http://[::1/", "https://a:x/", "file:///tmp", "absent"],
 )
 def test_sources_are_web_addresses_or_folders(source: str) -> None:
-    with pytest.raises(InputError, match=re.escape(f"--from {source}:")):
+    with pytest.raises(InputError, match=re.escape(f"{source}:")):
         read_source(source)

@@ -57,7 +57,7 @@ def test_posts_of_every_year_count_unless_topics_of_the_labs_are_in_play(tmp_pat
     assert posts("lab") == every - {"3"}
     assert posts("lab", until="none") == every
     assert posts("a dump", until="2017") == {"1"}
-    with pytest.raises(InputError, match="--until 17: expected a year, or none"):
+    with pytest.raises(InputError, match="until=17: expected a year, or none"):
         posts("a dump", until="17")
     with pytest.raises(InputError, match=r"none of the 3 rows .* \(3 posts after 2016 were left"):
         posts("a dump", until="2016")
@@ -69,7 +69,7 @@ def test_the_years_and_the_site_are_those_that_are_given(tmp_path: Path) -> None
     chosen = ("--until", "2018", "--site", "cs.example.org")
     arqmath("index", *where, *chosen)
     said = refused("search", "task1", "word", *where[1:])
-    assert "--site cs.example.org, --until 2018" in said
+    assert "site: cs.example.org, until: 2018" in said
     found = printed("search", "task1", "word", *where[1:], *chosen)
     assert "https://cs.example.org/a/2" in found
     assert "/a/3" not in found

@@ -24,7 +24,7 @@ def test_the_year_is_told_by_the_numbers_of_topics(topics: list[str], year: str)
         (["A.1", "A.101"], "topic 'A.101' is of none of the labs"),
         (["D.7"], "topic 'D.7' is of none of the labs"),
         (["A.1", "A.301"], r"more than one year, A\.1 \(2020\) and A\.301 \(2022\)"),
-        ([], "there is no topic to tell the year"),
+        ([], "there is no topic that names the year"),
     ],
 )
 def test_topics_that_tell_no_year_are_named(topics: list[str], message: str) -> None:

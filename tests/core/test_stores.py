@@ -52,7 +52,7 @@ LINKS = Source("links.xml", 9, "links")
     [
         ({}, [NOW], None),
         ({"analysis version": 6}, [NOW], "built with an older analysis"),
-        ({"chosen": {"until": 2019}}, [NOW], "built with another --until"),
+        ({"chosen": {"until": 2019}}, [NOW], "built with another until"),
         ({"settings": {}}, [NOW], "built with other analysis settings"),
         ({}, [BEFORE], r"other data \(a\.tex has other content\)"),
         ({}, [LINKS], r"other data \(from links\.xml, which is not there\)"),

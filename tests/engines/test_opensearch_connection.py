@@ -228,7 +228,7 @@ def test_tls_is_neither_left_out_nor_spoken_where_there_is_none(keys: Path) -> N
         connect([running.url]).close()
     with (
         answering(lambda _: HELLO, tls(keys)) as running,
-        pytest.raises(InputError, match=r"; if TLS is spoken there, write https:// in --hosts$"),
+        pytest.raises(InputError, match=r"; if TLS is spoken there, write https:// in hosts$"),
     ):
         connect([running.url.replace("https:", "http:")])
 
@@ -290,7 +290,7 @@ def rootless(status: int, kind: str, reason: str) -> Answer:
         ),
         (
             refusing(400, "index_closed_exception", "index_closed"),
-            "POST NAME/_open opens it, or `arqmath-bm25 cluster --remove NAME` removes it",
+            "POST NAME/_open opens it, or `arqmath-bm25 cluster` removes it",
         ),
         (
             refusing(400, "illegal_argument_exception", "no write index is defined for alias [x]"),

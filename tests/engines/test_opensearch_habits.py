@@ -252,7 +252,7 @@ def test_an_index_that_is_removed_under_a_search_is_named_and_the_advice_helps(
     load(hosts, index, documents)
     searcher = OpenSearchSearcher(client, index)
     remove_index(client, index.name)
-    with pytest.raises(InputError, match="removed it meanwhile; `index --engine opensearch` loads"):
+    with pytest.raises(InputError, match="removed it meanwhile; `arqmath-bm25 index` loads"):
         searcher.search(QUERIES[0], 5)
     load(hosts, index, documents)
     assert rankings(client, index) == expected
@@ -272,7 +272,7 @@ def test_a_load_is_not_sealed_while_a_shard_is_away(
         patched.setattr(cluster_index, "_numbers", without_a_shard)
         with pytest.raises(InterruptedWorkError, match="1 of 2 shards are on no node; start"):
             load(hosts, index, documents, shards=2)
-    with pytest.raises(InputError, match="`index --engine opensearch` loads the others"):
+    with pytest.raises(InputError, match="`arqmath-bm25 index` loads the others"):
         OpenSearchSearcher(client, index)
     load(hosts, index, documents)
     assert OpenSearchSearcher(client, index).count == COUNT

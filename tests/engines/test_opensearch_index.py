@@ -567,7 +567,7 @@ def test_a_search_of_an_index_that_was_removed_meanwhile_says_what_loads_it(
     load(hosts, INDEX, documents)
     searcher = OpenSearchSearcher(client, INDEX)
     remove_index(client, INDEX.name)
-    with pytest.raises(InputError, match=r"removed it meanwhile; `index --engine opensearch` loa"):
+    with pytest.raises(InputError, match=r"removed it meanwhile; `arqmath-bm25 index` loa"):
         searcher.search({"contents": {"w3": 1.0}}, 5)
     load(hosts, INDEX, documents)
     assert searcher.search({"contents": {"w3": 1.0}}, 5)

@@ -150,7 +150,7 @@ def test_premises_are_scored_and_the_two_averages_explained() -> None:
     output = arqmath("eval", "predict.txt", "--qrels", "gold.json").stdout
     assert "averages precision over the relevant premises that were retrieved" in output
     assert "run statements MAP" in " ".join(output.split())
-    with pytest.raises(InputError, match=r"--qrels FILE, as dev_set\.json"):
+    with pytest.raises(InputError, match=r"expected a dev_set\.json"):
         arqmath("eval", "predict.txt")
 
 

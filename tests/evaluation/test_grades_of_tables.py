@@ -67,7 +67,7 @@ def test_judgments_below_the_relevant_grade_are_warned_of_once(first: Path) -> N
     runs = (first, first.with_name("other.tsv"))
     said = printed("eval", *runs, "--qrels", qrels)
     assert said.count("no judgment has grade 2 or more") == 1
-    assert said.count("--relevant 1") == 1
+    assert said.count("relevant=1") == 1
     assert "--relevant 1" in printed("compare", *runs, "--qrels", qrels)
     assert "no judgment" not in printed("eval", *runs, "--qrels", qrels, "--relevant", 1)
     with pytest.warns(arq.ScoreWarning, match="relevant=1"):

@@ -325,7 +325,7 @@ def test_topics_that_the_files_lack_are_named(tmp_path, posts) -> None:
     (a,) = answer_ids(posts, 1)
     with pytest.raises(
         InputError,
-        match=r"b\.csv: topic 'A\.7' is in the runs, but in no topic file; --topics names",
+        match=r"b\.csv: topic 'A\.7' is in the runs, but in no topic file of this collection",
     ):
         batch(tmp_path / "b.csv", [Item("A.7", a, (PooledPost(a),))], HOSTILE)
     assert list(tmp_path.iterdir()) == []

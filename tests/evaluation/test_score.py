@@ -293,7 +293,7 @@ def test_a_task_3_run_is_scored_through_the_answer_map(tmp_path: Path) -> None:
     )
     assert evaluator.score(run).to_json()["ar"] == 1.5
     assert [one.run for one in evaluator.score_answer_map()] == ["other", "gpt"]
-    with pytest.raises(InputError, match="--answer-map FILE"):
+    with pytest.raises(InputError, match="answer_map=FILE"):
         Evaluator(Collection(tmp_path, tmp_path)).score(run)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 import pytest
 from ir_measures import nDCG
+from program import message_of
 from typer.testing import CliRunner
 
 import arqmath_bm25 as arq
@@ -103,7 +104,9 @@ def test_a_command_line_as_people_guess_it(line: str, answer: str) -> None:
         done = CliRunner(env={"COLUMNS": "200"}).invoke(app, shlex.split(line))
     finally:
         console.quiet = False
-    message = " ".join(re.sub("[│╭╮╰╯─]", " ", f"{done.output} {done.exception}").split())
+    message = " ".join(
+        re.sub("[│╭╮╰╯─]", " ", f"{done.output} {message_of(done.exception)}").split()
+    )
     if answer == "served":
         assert done.exit_code == 0, message
         return

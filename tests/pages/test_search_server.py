@@ -75,7 +75,7 @@ def test_a_port_in_use_is_told(indexes: Path) -> None:
         port = other.getsockname()[1]
         with pytest.raises(InputError, match=f"port {port} of 127.0.0.1 is in use"):
             serve(indexes=indexes, port=port)
-    with pytest.raises(InputError, match=r"--host nowhere\.invalid"):
+    with pytest.raises(InputError, match=r"nowhere\.invalid"):
         serve(indexes=indexes, host="nowhere.invalid", port=0)
 
 

@@ -173,7 +173,9 @@ def test_fuse_puts_no_post_into_the_column_of_formulas(folder: Path) -> None:
     # Each formula in a post of its own: the run alone does not say which column is which.
     alone = [("B.1", n, 60.0 - n) for n in FORMULAS if n % 4 == 0]
     right, wrong = written(folder, "r.tsv", alone, lab2), written(folder, "w.tsv", alone, exchanged)
-    with pytest.raises(InputError, match=r"w\.tsv: what is a formula here is a post in .*--data"):
+    with pytest.raises(
+        InputError, match=r"w\.tsv: what is a formula here is a post in .*data=DATA"
+    ):
         arqmath("fuse", right, wrong, "-o", folder / "none.tsv")
     place = collection(folder)
     given = ("--data", place.layout.data, "--indexes", place.indexes)
@@ -300,7 +302,7 @@ def test_official_runs_have_no_false_warning_where_data_was_not_given(
     assert round(found["ndcg_prime"], 4) == 0.2378
     assert [note for note in found["warnings"] if "collection" in note] == []
     for command in (["eval", run], ["report", run, "-o", folder / "report"]):
-        with pytest.raises(InputError, match="give --data DATA"):
+        with pytest.raises(InputError, match="give data=DATA"):
             arqmath(*command)
 
 

@@ -75,7 +75,7 @@ def test_task_2_runs_without_posts_or_with_other_posts(tmp_path: Path) -> None:
     first.write_text("B.1\t71\t11\t1\t9\ta\n")
     second.write_text("B.1\tQ0\t73\t1\t9\tb\n")
     output = tmp_path / "fused.trec"
-    assert "of which post formula 73 is; `--format trec`" in refused(
+    assert "of which post formula 73 is; a run in TREC" in refused(
         "fuse", first, second, "-o", output
     )
     arqmath("fuse", first, second, "-o", output, "--format", "trec")

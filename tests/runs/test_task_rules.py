@@ -278,7 +278,7 @@ def test_the_task_is_told_by_name_or_by_topic(tmp_path: Path) -> None:
     by_topic.write_bytes(b"\xef\xbb\xbfB.7 1")
     neither.write_text("301 1 2\n")
     assert (detect_task(by_name), detect_task(by_topic)) == ("task2", "task2")
-    with pytest.raises(InputError, match="--task"):
+    with pytest.raises(InputError, match="task=TASK"):
         detect_task(neither)
 
 

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from typer.testing import CliRunner
 
-from arqmath_bm25.cli import app, main
+from arqmath_bm25.cli import app, main, options_of
 from arqmath_bm25.cli.shared.options import out
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import console
@@ -92,7 +92,14 @@ def json_of(*arguments: object, status: int = 0) -> Any:
 def refused(*arguments: object) -> str:
     done = _called(*arguments)
     assert isinstance(done.exception, InputError), done.output
-    return " ".join(f"{done.output} {done.exception}".split())
+    return " ".join(f"{done.output} {message_of(done.exception)}".split())
+
+
+def message_of(error: BaseException | None) -> str:
+    """Return the message of an error as the program prints it."""
+    if isinstance(error, InputError):
+        return error.advising(options_of(error.settings))
+    return str(error)
 
 
 def ended(*arguments: object, cwd: Path) -> Ended:

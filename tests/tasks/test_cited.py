@@ -165,7 +165,7 @@ def test_a_training_file_replaces_the_references_of_documents(tmp_path: Path) ->
     changed = Collection(tmp_path / "a", tmp_path / "a" / "indexes", train=train)
     with pytest.raises(
         NoIndexError,
-        match=r"--delimiters or --train: --train train\.jsonl",
+        match=r"delimiters or train: train: train\.jsonl",
     ):
         Index.open(changed, "docs")
 

@@ -163,7 +163,7 @@ def test_an_index_runs_no_code_of_its_manifest(
     settings["analysis"]["latex"]["tokenizer"] = "posix:system"
     forge(path, {"settings": settings, "default": False})
     monkeypatch.chdir(tmp_path)
-    message = r"names the tokenizer posix:system, which would be run; .* with --config"
+    message = r"names the tokenizer posix:system, which would be run; .* give config=FILE"
     with pytest.raises(InputError, match=message):
         tasks.search(str(path.parent), "$touch PWNED$", indexes=tmp_path / "indexes")
     assert not (tmp_path / "PWNED").exists()

@@ -101,7 +101,7 @@ def test_answers_that_are_not_judged_are_scored_by_their_posts(
     other.parent.mkdir(parents=True)
     other.write_text((runs / NAME).read_text().replace("post ", "page "))
     evaluate(run_folder=workplace / "other")
-    assert "it needs --qrels and --answer-map" in capsys.readouterr().err
+    assert "it needs qrels and an answer map" in capsys.readouterr().err
     with pytest.raises(InputError, match="judged under ids of their own"):
         evaluate(runs=[other])
 

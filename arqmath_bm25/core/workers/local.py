@@ -79,7 +79,7 @@ class Processes:
                     yield waiting.popleft().result()
             except BrokenProcessPool:
                 raise InterruptedWorkError(
-                    "a worker process was killed, perhaps for want of memory; try fewer --jobs"
+                    "a worker process was killed, perhaps for want of memory; try fewer of them"
                 ) from None
             at_end.pop_all()  # all is done: the processes wait for other work
 

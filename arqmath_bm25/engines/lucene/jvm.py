@@ -162,8 +162,8 @@ def _check_address_space() -> None:
     if limit != resource.RLIM_INFINITY and limit < _ADDRESSES:
         raise InputError(
             f"Java needs {_ADDRESSES / 1e9:.0f} GB of address space, and the limit is "
-            f"{limit / 1e9:.1f} GB (`ulimit -v`); raise it, or give --engine flat, which needs no "
-            "Java"
+            f"{limit / 1e9:.1f} GB (`ulimit -v`); raise it, or take an engine without Java",
+            engine="flat",
         )
 
 

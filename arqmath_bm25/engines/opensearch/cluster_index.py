@@ -122,7 +122,7 @@ def _index_description(client: Any, index: ClusterIndex) -> dict[str, Any] | Non
     if changed:
         raise InputError(
             f"{index.name}: somebody changed its {changed} in the cluster; remove it (`arqmath-bm25"
-            " cluster --remove`) and load it again (`index --engine opensearch`)"
+            " cluster`) and load it again (`arqmath-bm25 index`)"
         )
     return description
 
@@ -323,7 +323,7 @@ def _create_index(client: Any, index: ClusterIndex, shards: int) -> dict[str, An
 def _incomplete(index: ClusterIndex, count: int) -> InputError:
     return InputError(
         f"{index.name}: OpenSearch has {count:,} of {index.documents:,} documents of these "
-        "data and settings; `index --engine opensearch` loads the others"
+        "data and settings; `arqmath-bm25 index` loads the others"
     )
 
 

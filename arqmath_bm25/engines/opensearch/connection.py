@@ -81,7 +81,7 @@ def _url(host: str) -> str:
     """Return the URL of a host; InputError, which does not repeat it, if it holds a password."""
     if "@" in host:
         raise InputError(
-            "--hosts: a URL must not hold a user or password; set "
+            "hosts: a URL must not hold a user or password; set "
             f"{_VARIABLES}USER and {_VARIABLES}PASSWORD"
         )
     url = host.strip()
@@ -89,7 +89,7 @@ def _url(host: str) -> str:
         url = f"https://{url}"
     parts = re.fullmatch(r"https?://([^/:\s[\]]+|\[[\da-fA-F:.]+\])(?::(\d{1,5}))?(/\S*)?", url)
     if not parts or not 0 < int(parts[2] or 443) < 1 << 16:
-        raise InputError(f"--hosts: {shown(host)}: expected https://HOST:9200, with commas between")
+        raise InputError(f"hosts: {shown(host)}: expected https://HOST:9200, with commas between")
     return url
 
 
@@ -188,8 +188,7 @@ _RAISE_CLAUSES: Final = (
 )
 # A pattern in the words of an error → the cure. The first pattern that matches counts.
 _CURES: Final = {
-    "mismatch, certificate": "the certificate there is for other names; write one of them in "
-    "--hosts",
+    "mismatch, certificate": "the certificate there is for other names; write one of them in hosts",
     "certificate has expired": "whoever runs the cluster must renew its certificate",
     "CERTIFICATE_VERIFY_FAILED": f"{_VARIABLES}CA names a file with the authority that signs here",
     "CERTIFICATE_REQUIRED": f"set {_VARIABLES}CERTIFICATE and _KEY to yours",
@@ -198,15 +197,14 @@ _CURES: Final = {
     "violation of protocol": "if the cluster is just starting, wait half a minute; if it asks for "
     f"a certificate, set {_VARIABLES}CERTIFICATE and _KEY to yours",
     "Remote end closed|Connection reset": "if the cluster is just starting, wait half a minute; if "
-    "TLS is spoken there, write https:// in --hosts",
+    "TLS is spoken there, write https:// in hosts",
     "not initialized": "if the cluster is just starting, wait half a minute",
     "401": f"set {_VARIABLES}USER and _PASSWORD, or {_VARIABLES}API_KEY or _TOKEN, to who may",
     "FORBIDDEN/1[02]|REQUESTS/12": "its nodes lack disk; make room",
     "blocked by": "somebody set this block; PUT NAME/_settings lifts it",
-    "index_closed": "POST NAME/_open opens it, or `arqmath-bm25 cluster --remove NAME` removes it",
+    "index_closed": "POST NAME/_open opens it, or `arqmath-bm25 cluster` removes it",
     "no write index": "others use the name NAME.load; rename theirs, or take another cluster",
-    "not an alias|no such index": "somebody removed it meanwhile; `index --engine opensearch` loads"
-    " it again",
+    "not an alias|no such index": "somebody removed it meanwhile; `arqmath-bm25 index` loads it",
     "search_phase_execution": "a shard may be on no node: `arqmath-bm25 cluster` tells",
     "routing is required": "a template of the cluster for arqmath-* asks for it; change that",
     "Result window": "somebody lowered index.max_result_window; PUT NAME/_settings sets it to "

@@ -75,7 +75,7 @@ def read_journal(journal: Path) -> Iterator[JournalEntry]:
             yield _ENTRY.validate_json(line, strict=True)
         except ValueError:
             raise InputError(
-                f"{journal}: row {number}: not a line that `judge --serve` wrote; rename this "
+                f"{journal}: row {number}: not a line that the page for judging wrote; rename this "
                 "file, and a new one begins with the labels of the results"
             ) from None
 
@@ -165,8 +165,8 @@ class Session:
             for name in row:
                 if name not in COLUMNS:
                     raise InputError(
-                        f"{self.results}: row 1: the column {name} would be lost; `judge --serve` "
-                        f"writes {', '.join(COLUMNS)}. Name another file with -o"
+                        f"{self.results}: row 1: the column {name} would be lost; the page for "
+                        f"judging writes {', '.join(COLUMNS)}. Name another file for its labels"
                     )
 
         labels = {}

@@ -155,8 +155,9 @@ def _question(
     topic = topics.get(topic_id)
     if topic is None:
         raise InputError(
-            f"{path}: topic {shown(topic_id)} is in the runs, but in no topic file; --topics "
-            "names the year or file of the runs"
+            f"{path}: topic {shown(topic_id)} is in the runs, but in no topic file of this "
+            "collection",
+            topics="FILE",
         )
 
     formula = ""

@@ -157,7 +157,7 @@ class JudgingSite:
         """Raise HTTPException for another token than the one of this server."""
         if not secrets.compare_digest(token.encode(), self.token.encode()):
             raise HTTPException(
-                403, "This is not the address of the page. Open the one that judge --serve printed."
+                403, "This is not the address of the page. Open the one that the command printed."
             )
 
     async def _judge(self, request: Request) -> Response:

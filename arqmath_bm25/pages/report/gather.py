@@ -172,7 +172,7 @@ def _baseline(
         for run, file in zip(runs, files, strict=True):
             if file.resolve() == baseline.resolve():
                 return run
-        raise InputError(f"--baseline {baseline}: not among the runs of the report")
+        raise InputError(f"{baseline}: not among the runs of the report")
 
     weakest = runs[0]
     lowest = math.inf
@@ -357,13 +357,16 @@ def _questions(
             if topic in by_id:
                 continue
 
-            data = "the bundled sample: give --data DATA"
+            data = "the bundled sample"
+            settings = {"data": "DATA", "topics": "FILE"}
             if collection.on_site:
                 data = "DATA"
+                settings = {"topics": "FILE"}
             files = [file.name for _, file in task.topic_files(collection, sources)]
             raise InputError(
                 f"{run.path}: topic {shown(topic)} is in none of the topic files "
-                f"({', '.join(files)}) of {data}, or name its own with --topics FILE"
+                f"({', '.join(files)}) of {data}",
+                **settings,
             )
 
     return {name: topic for name, topic in by_id.items() if name in run_topics}

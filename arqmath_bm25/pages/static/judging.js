@@ -17,6 +17,6 @@ document.addEventListener("submit", async event => {
     if (answer.type === "opaqueredirect") location.reload();
     else say(await answer.text());
   } catch {
-    say("The server has gone, and this label is not saved. Start `judge --serve` again, and open the address that it prints.");
+    say("The server has gone, and this label is not saved. Start the command again, and open the address that it prints.");
   }
 });

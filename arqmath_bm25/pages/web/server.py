@@ -58,7 +58,7 @@ _FILES: Final = {
 
 _OTHER_NAME: Final = (
     "This server does not answer to this name. For a search page that visitors reach under another "
-    "name, start it with that address: arqmath-bm25 serve --url https://notes.uni.example/search"
+    "name, start it with the URL of that address, such as https://notes.uni.example/search"
 )
 
 
@@ -81,7 +81,7 @@ class PublicAddress(NamedTuple):
         is_web = parts.scheme in ("http", "https")
         if not (is_web and host and _PREFIX.fullmatch(prefix)) or parts.query or parts.fragment:
             raise InputError(
-                f"--url {url}: expected the address of the search page, such as "
+                f"{url}: expected the address of the search page, such as "
                 "https://notes.uni.example/search"
             )
 
@@ -186,14 +186,14 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
-        raise InputError(f"--host {host}: {error.strerror or error}") from None
+        raise InputError(f"{host}: {error.strerror or error}") from None
 
     try:
         return socket.create_server(address[:2], family=family, backlog=_QUEUE)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise InputError(
-                f"port {port} of {host} is in use; choose another with --port, or 0 for any"
+                f"port {port} of {host} is in use; choose another, or 0 for any", port=0
             ) from None
 
         raise InputError(f"cannot listen at port {port} of {host}: {error.strerror}") from None

@@ -2,8 +2,8 @@
 
 The score of a document is that of its fields and, in units of the best such score of the query, a
 weighted sum of the parts that are learnt (`ridge.py`). Learnt are the references of the documents,
-or of the statements of `--train`, when a run or a search first asks for it, and kept in a store
-beside the index. Of these a query never has its own: hidden are the document that
+or of the statements of a training file, when a run or a search first asks for it, and kept
+in a store beside the index. Of these a query never has its own: hidden are the document that
 it is, those that it excludes, and all with its text.
 """
 
@@ -51,7 +51,7 @@ STATEMENTS: Final = "statements with references"  # as a count of the index
 def count_statements(
     collection: Collection, corpus: Path, documents: IdTable, settings: DocumentSettings
 ) -> int:
-    """Count the documents, or the statements of `--train`, that refer to documents.
+    """Count the documents, or the statements of a training file, that refer to documents.
 
     Raises InputError if a training file refers to none, or where the order of documents counts.
     """
@@ -59,14 +59,14 @@ def count_statements(
     ordered = [variant for variant, chosen in settings.cited.items() if chosen.earlier]
     if train is not None and ordered:
         raise InputError(
-            f"--train {train}: cited.{ordered[0]}.earlier goes by the order of the documents; set "
-            "it to false, or index without --train"
+            f"{train}: cited.{ordered[0]}.earlier goes by the order of the documents; set "
+            "it to false, or index without a training file"
         )
 
     number = sum(1 for _ in _referring(train or corpus, _ids(documents)))
     if train is not None and not number:
         raise InputError(
-            f"--train {train}: no row refers to a document of {collection.given}; expected "
+            f"{train}: no row refers to a document of {collection.given}; expected "
             '"references" with ids of documents'
         )
     return number
@@ -110,7 +110,7 @@ def _learn(
     asked = index.manifest.recipe.get("chosen", {}).get("train")
     if sources([corpus]) != index.manifest.sources or collection.chosen.get("train") != asked:
         raise InputError(
-            f"{index.directory}: {corpus.name} or --train is not what this index was built from, "
+            f"{index.directory}: {corpus.name} or the training file is not what this index was built from, "
             "and nothing is learnt yet; index again"
         )
 
@@ -252,8 +252,9 @@ class CitedRanker(Ranker):
         index = self._index
         if not index.manifest.counts[STATEMENTS]:
             raise InputError(
-                "no document of this index has references to learn from; give them in the rows "
-                'as "references", or index with --train FILE'
+                "no document of this index has references to learn from; put them into the rows "
+                'as "references", or index with a training file',
+                train="FILE",
             )
         from arqmath_bm25.tasks.cited.ridge import References
 

@@ -108,7 +108,7 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
         """Read a set of statements."""
         if not path.is_file():
             raise InputError(
-                f"--topics {path}: no such file; expected {', '.join(SPLITS)} or a file of "
+                f"{path}: no such file; expected {', '.join(SPLITS)} or a file of "
                 "statements in the form of dev_set.json"
             )
         topics = []
