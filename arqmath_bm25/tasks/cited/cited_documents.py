@@ -110,8 +110,8 @@ def _learn(
     asked = index.manifest.recipe.get("chosen", {}).get("train")
     if sources([corpus]) != index.manifest.sources or collection.chosen.get("train") != asked:
         raise InputError(
-            f"{index.directory}: {corpus.name} or the training file is not what this index was built from, "
-            "and nothing is learnt yet; index again"
+            f"{index.directory}: {corpus.name} or the training file is not what this index "
+            "was built from, and nothing is learnt yet; index again"
         )
 
     ids = _ids(documents)
