@@ -53,13 +53,13 @@ def answering(
 @pytest.mark.parametrize(
     ("hosts", "message"),
     [
-        (["http://bob:sekret@127.0.0.1:1"], "--hosts: a URL must not hold a user or password"),
-        (["bob:sekret@127.0.0.1:1"], "--hosts: a URL must not hold a user or password"),
-        (["https://a:9200", " "], "--hosts: ' ': expected https://HOST:9200"),
-        (["ftp://a:9200"], "--hosts: 'ftp://a:9200': expected https://HOST:9200"),
-        (["https://a:port"], "--hosts: 'https://a:port': expected https://HOST:9200"),
-        (["https://a:0"], "--hosts: 'https://a:0': expected https://HOST:9200"),
-        (["https://a:65536"], "--hosts: 'https://a:65536': expected https://HOST:9200"),
+        (["http://bob:sekret@127.0.0.1:1"], "hosts: a URL must not hold a user or password"),
+        (["bob:sekret@127.0.0.1:1"], "hosts: a URL must not hold a user or password"),
+        (["https://a:9200", " "], "hosts: ' ': expected https://HOST:9200"),
+        (["ftp://a:9200"], "hosts: 'ftp://a:9200': expected https://HOST:9200"),
+        (["https://a:port"], "hosts: 'https://a:port': expected https://HOST:9200"),
+        (["https://a:0"], "hosts: 'https://a:0': expected https://HOST:9200"),
+        (["https://a:65536"], "hosts: 'https://a:65536': expected https://HOST:9200"),
         ([NOWHERE], r"Connection refused.*; see whether it runs, and to the port$"),
     ],
 )

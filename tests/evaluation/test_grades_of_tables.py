@@ -68,7 +68,7 @@ def test_judgments_below_the_relevant_grade_are_warned_of_once(first: Path) -> N
     said = printed("eval", *runs, "--qrels", qrels)
     assert said.count("no judgment has grade 2 or more") == 1
     assert said.count("relevant=1") == 1
-    assert "--relevant 1" in printed("compare", *runs, "--qrels", qrels)
+    assert "relevant=1" in printed("compare", *runs, "--qrels", qrels)
     assert "no judgment" not in printed("eval", *runs, "--qrels", qrels, "--relevant", 1)
     with pytest.warns(arq.ScoreWarning, match="relevant=1"):
         arq.evaluate(Run.read(first, "task1").rankings().topics, read_qrels(qrels))

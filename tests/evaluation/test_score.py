@@ -334,7 +334,7 @@ def test_the_year_is_told_by_the_topics(topics: list[str], year: str) -> None:
         (["A.101"], "topic 'A.101' is of none of the labs"),
         (["A.0"], "none of the labs"),
         (["A.401"], "none of the labs"),
-        (["MATH-7"], "'MATH-7' .* --qrels FILE"),
+        (["MATH-7"], "'MATH-7' .* qrels=FILE"),
         (["A.1", "A.201"], r"more than one year, A\.1 \(2020\) and A\.201 \(2021\)"),
     ],
 )
