@@ -88,7 +88,7 @@ _TITLES: Final = ("name", "title", "heading", "note")
 BESIDE_TITLE: Final = re.compile(r"\\(?:thanks|footnote)\{(?:[^{}]|\{[^{}]{0,400}\}){0,400}\}")
 _BEGIN: Final = re.compile(r"\\begin\{([^{}\s]{1,40})\}")
 _BRACED: Final = re.compile(r"\s{0,9}\{")
-_BEGINS_MATH: Final = re.compile(MATH_ENVIRONMENT)
+BEGINS_MATH: Final = re.compile(MATH_ENVIRONMENT)
 _EMPTY_ROW: Final = re.compile(r"<tr><td>\s*+</td></tr></table>")
 _LONGEST: Final = 20_000  # characters of a formula
 _LONGEST_DEFINITION: Final = 3_000
@@ -558,7 +558,7 @@ class _LatexWriter:
         return self._begin_environment(name, text, done, end)
 
     def _defined_edge(self, edge: str, text: str, done: int, end: int) -> int:
-        begin = _BEGINS_MATH.match(edge)
+        begin = BEGINS_MATH.match(edge)
         if begin is not None:
             return self._math_environment(begin["name"], text, done, end)
         self._line.append(" ")
@@ -724,7 +724,7 @@ class _LatexWriter:
                 if within in markup.NAMED or within in self._declared:
                     name = markup.NAMED.get(within, within)
                     self._declared[new["name"]] = self._declared.get(within, _Declared(name))
-            begin = opening and _BEGINS_MATH.search(opening[0])
+            begin = opening and BEGINS_MATH.search(opening[0])
             if begin:
                 self._edges[rf"\begin{{{new['name']}}}"] = begin[0]
                 self._edges[rf"\end{{{new['name']}}}"] = rf"\end{{{begin['name']}}}"

@@ -19,6 +19,10 @@ TABLE: Final[dict[str, Any]] = read_table(__file__)
 STATEMENTS: Final[dict[str, str]] = TABLE["statements"]
 # Named on a page as statements are, and no documents of their own.
 NAMED: Final[dict[str, str]] = STATEMENTS | TABLE["named"]
+# Of directives and roles, by what becomes of them.
+NAMES: Final[dict[str, frozenset[str]]] = {
+    kind: frozenset(names.split()) for kind, names in TABLE["directives"].items()
+}
 PRIVATE: Final = re.compile("[\ue000-\uf8ff]")
 _SIGNS: Final = re.compile(r"[$\\]++")  # signs that could begin a formula
 _BLANKS: Final = re.compile(r"\s+")
@@ -87,6 +91,13 @@ def generated(text: str) -> str:
 def shown(html: str) -> str:
     """Return HTML with what a page shows by itself as its text."""
     return _SHOWN.sub(r"\1", html)
+
+
+def place(label: str) -> str:
+    """Return the place that a label names."""
+    if not label:
+        return ""
+    return f'<span id="{escape(label.strip())}"></span>'
 
 
 def reference(label: str) -> str:

@@ -18,7 +18,6 @@ from docutils.parsers.rst.states import Inliner
 from docutils.utils import SystemMessage
 
 from arqmath_bm25.analysis import markup
-from arqmath_bm25.analysis.markdown_html import NAMES
 from arqmath_bm25.core.tables import read_table
 
 _TABLE: Final[dict[str, Any]] = read_table(__file__)
@@ -100,12 +99,12 @@ class _Block(Directive):  # type: ignore[misc]
             return [formula]
         if name in _CODE:
             return [nodes.literal_block("", content)]
-        if name in NAMES["dropped"]:
+        if name in markup.NAMES["dropped"]:
             return []
         block = nodes.container("")
         block["directive"] = name
         block["names"] = [label] * bool(label)
-        if (title and name in markup.NAMED) or name in NAMES["boxes"]:
+        if (title and name in markup.NAMED) or name in markup.NAMES["boxes"]:
             inline, _ = self.state.inline_text(title, self.lineno)
             block += nodes.title("", "", *inline)
         self.state.nested_parse(self.content, self.content_offset, block)
@@ -118,10 +117,10 @@ def _role(
 ) -> tuple[list[nodes.Node], list[nodes.system_message]]:  # fmt: skip
     """Return what a role of Sphinx stands for."""
     name = name.rpartition(":")[2]
-    if name in NAMES["silent_roles"]:
+    if name in markup.NAMES["silent_roles"]:
         return [], []
     named = _NAMED_TARGET.match(text)
-    if name in NAMES["references"]:
+    if name in markup.NAMES["references"]:
         target = nodes.reference("", "")
         target["label"] = text
         if named is not None:
@@ -155,7 +154,11 @@ def _written(node: Any, level: int) -> Iterator[str]:
         yield from _children(node, level + 1)
     elif name == "container" and node.get("directive") in markup.NAMED:
         yield from _statement(node, level)
-    elif name in markup.NAMED or name in NAMES["boxes"] or node.get("directive") in NAMES["boxes"]:
+    elif (
+        name in markup.NAMED
+        or name in markup.NAMES["boxes"]
+        or node.get("directive") in markup.NAMES["boxes"]
+    ):
         yield "<blockquote>"
         if not isinstance(node.next_node(), nodes.title):
             named = node.get("directive") or name

@@ -1,0 +1,405 @@
+r"""Blocks of the dialects of Markdown, written as paragraphs of CommonMark.
+
+Directives of MyST, divs of Quarto and pandoc, fences of bookdown, callouts of Obsidian, admonitions
+of mkdocs, environments of LaTeX and code become what stands around their content, so that the
+content is read as any other Markdown. What is written already is cut from the text (`Cuts`).
+"""
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Final
+
+from arqmath_bm25.analysis import markup
+from arqmath_bm25.analysis.latex_html import BEGINS_MATH, definition_end, latex_html
+
+_INLINE: Final = "\ue010"  # around the number of a cut
+_BLOCK: Final = "\ue011"
+_OF_HEADING: Final = "\ue012"  # around the place and the label of a heading
+_CUT: Final = re.compile(
+    rf"{_INLINE}(\d+){_INLINE}|(?:<p>)?{_BLOCK}(\d+){_BLOCK}(?:</p>)?"
+    rf"|{_OF_HEADING}[^{_OF_HEADING}\n]*{_OF_HEADING}"
+)
+_TAG_WITH_CUT: Final = re.compile(rf"<[^<>{_INLINE}]*{_INLINE}[^<>]*>")
+HEADING: Final = re.compile(rf"{_OF_HEADING}(\d+):(\d+):([^{_OF_HEADING}]*){_OF_HEADING}")
+ATTRIBUTE: Final = (
+    r"(?:[#.][A-Za-z][\w:.-]{0,99}|[A-Za-z][\w-]{0,40}=(?:\"[^\"\n]{0,200}\"|[\w.%-]{1,99}))"
+)
+
+_PREFIX: Final = re.compile(r"(?>(?:[ \t]{0,9}>)*)[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++){0,9}")
+_LIST_MARK: Final = re.compile(r"[^>\s]")
+_OPENING: Final = re.compile(
+    r"(?P<fence>`{3,}|~{3,}|:{3,})[ \t]*"
+    r"(?:\{(?P<braces>[^{}\n]{1,300})\}|(?P<word>[A-Za-z][\w-]*)(?!\S))?"
+    r"[ \t]*(?P<argument>[^\n`]*)\Z"
+    r"|(?:!!!|\?\?\?\+?)[ \t]+(?P<admonition>[\w-]+)[\w \t-]*(?:\"(?P<title>[^\"\n]*)\")?[ \t]*\Z"
+    r"|===\+?[ \t]+\"(?P<tab>[^\"\n]*)\"[ \t]*\Z"
+)
+_CALLOUT: Final = re.compile(r"\[!(?P<name>[\w-]{1,40})(?:\|[^\]\n]*)?\][+-]?[ \t]*(?P<title>.*)\Z")
+EDGE: Final = re.compile(r"\\(?P<edge>begin|end)\{(?P<name>[A-Za-z]{1,40}\*?)\}")
+_OPTION: Final = re.compile(r"[ \t]{0,99}:(?P<key>[\w-]{1,99}):(?P<value>[^\n]*)")
+_FIRST_HEADING: Final = re.compile(r"\s*#{1,6}[ \t]+([^\n]*)")
+_INDENT: Final = re.compile(r"\A(?: {1,4}|\t)")
+_MOST_OPTIONS: Final = 40
+_PLAIN_VALUE: Final = re.compile(r"^(\w+):(.*)$", re.MULTILINE)
+_QUOTED_VALUE: Final = re.compile(r"([\w-]{1,40})[ \t]{0,9}=[ \t]{0,9}\"([^\"]*)\"")
+_ANY_VALUE: Final = re.compile(r"[\w-]{1,40}[ \t]{0,9}=[ \t]{0,9}(?:\"[^\"]*\"|\S+)")
+_TARGET: Final = re.compile(r"\(([^()\s]{1,99})\)=[ \t]*\Z")
+_HEADING: Final = re.compile(r"( {0,3}#{1,6}[ \t]+)(.*)\Z")
+_UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*\Z")
+_ATTRIBUTES: Final = re.compile(
+    rf"[ \t]{{0,99}}\{{:?[ \t]{{0,9}}(?:-|(?:-[ \t]{{1,9}})?{ATTRIBUTE}"
+    rf"(?:[ \t]{{1,9}}(?:-|{ATTRIBUTE})){{0,9}})[ \t]{{0,9}}\}}[ \t#]{{0,99}}\Z"
+)
+_ID: Final = re.compile(r"#([\w:.-]+)")
+
+
+class Cuts:
+    """Parts of a text that are HTML already; a mark stands for each in the text."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[str, str]] = []  # HTML and source
+
+    def cut(self, html: str, source: str = "", mark: str = _INLINE) -> str:
+        """Return the mark for a part."""
+        self._parts.append((html, source))
+        return f"{mark}{len(self._parts) - 1}{mark}"
+
+    def set_html(self, cut: str, html: str) -> None:
+        """Set the HTML of a part."""
+        self._parts[int(cut[1:-1])] = (html, "")
+
+    def source(self, text: str) -> str:
+        """Return a text with the sources of its parts."""
+        return _CUT.sub(lambda cut: self._part(cut, 1), text)
+
+    def html(self, html: str) -> str:
+        """Return HTML with its parts; in a tag stand their sources."""
+        html = _TAG_WITH_CUT.sub(lambda tag: self.source(tag[0]), html)
+        return _CUT.sub(lambda cut: self._part(cut, 0), html)
+
+    def _part(self, cut: re.Match[str], form: int) -> str:
+        number = cut[1] or cut[2]
+        if number is None:
+            return ""
+        return self._parts[int(number)][form]
+
+
+@dataclass
+class _Open:
+    """A directive, a div or an admonition that is not closed yet."""
+
+    mark: str  # its fence; "" of an admonition
+    name: str
+    label: str
+    title: str
+    line: int  # in which it begins
+    indent: int = 0  # of the content of an admonition
+    prefix: str = ""  # before its lines
+    cut: str = ""  # the mark of its begin
+    end: str = "</div>\n"  # HTML
+
+
+class Blocks:
+    """Writes a text without the blocks that CommonMark does not know."""
+
+    def __init__(self, text: str, cuts: Cuts, offset: int, loose: bool) -> None:
+        self._text = text
+        self._lines = text.split("\n")
+        self._cuts = cuts
+        self._loose = loose
+        self._starts = [offset]
+        for line in self._lines:
+            self._starts.append(self._starts[-1] + len(line) + 1)
+        self._written: list[str] = []
+        self._opened: list[_Open] = []
+        self._label = ""  # of the next heading
+        self._divs = self._ends_of_divs()
+        self._environments = self._ends_of_environments()
+
+    def commonmark(self) -> str:
+        """Return the text."""
+        number = 0
+        while number < len(self._lines):
+            number = self._block(number)
+        self._close(0, len(self._lines))
+        return "\n".join(self._written)
+
+    def _ends_of_divs(self) -> dict[int, int]:
+        """Map the line in which each div begins to that in which it ends."""
+        ends: dict[int, int] = {}
+        opened: list[int] = []
+        for number, line in enumerate(self._lines):
+            edge = line.lstrip(" \t>")
+            if not edge.startswith(":::"):
+                continue
+            if edge.strip(" \t:"):
+                opened.append(number)
+            elif opened:
+                ends[opened.pop()] = number
+        return ends
+
+    def _ends_of_environments(self) -> dict[int, int]:
+        """Map the begin of each environment of LaTeX to its end."""
+        ends: dict[int, int] = {}
+        opened: dict[str, list[int]] = {}
+        for edge in EDGE.finditer(self._text):
+            same = opened.setdefault(edge["name"], [])
+            if edge["edge"] == "begin":
+                same.append(edge.start())
+            elif same:
+                ends[same.pop()] = edge.end()
+        return ends
+
+    def _block(self, number: int) -> int:
+        """Write the block that begins in a line, or else the line; return the line after it."""
+        line = self._lines[number]
+        if line.strip():
+            spread = line.expandtabs(4)
+            indent = len(spread) - len(spread.lstrip())
+            while self._opened and self._opened[-1].indent > indent:
+                self._close(len(self._opened) - 1, number)
+
+        line = self._without_indent(line)
+        prefix = _PREFIX.match(line)
+        before = prefix[0] if prefix else ""
+        rest = line[len(before) :]
+        after = 0
+        if rest.startswith("\\"):
+            after = self._latex(number, before, rest)
+        elif rest[:1] in ("`", "~", ":", "!", "?", "="):
+            opening = _OPENING.match(rest)
+            if opening is not None:
+                after = self._directive(number, before, opening)
+        if not after and rest:
+            after = self._mark(number, before, rest)
+        if not after:
+            self._written.append(line)
+            after = number + 1
+        return after
+
+    def _without_indent(self, line: str) -> str:
+        """Return a line without the indentation of the admonitions around it."""
+        for opened in self._opened:
+            if opened.indent:
+                line = _INDENT.sub("", line, count=1)
+        return line
+
+    def _write(self, before: str, block: str) -> None:
+        """Write a block as a paragraph."""
+        blank = _LIST_MARK.sub(" ", before).rstrip()
+        self._written += [blank, f"{before}{block}", blank]
+
+    def _content(self, first: int, last: int, before: str) -> list[str]:
+        """Return lines of a block without the marks before them."""
+        blanks = len(before) - before.rfind(">") - 1
+        marks = re.compile(rf"(?:[ \t]*>){{0,{before.count('>')}}}[ \t]{{0,{blanks}}}")
+        lines = map(self._without_indent, self._lines[first:last])
+        return [marks.sub("", line, count=1) for line in lines]
+
+    # Directives
+
+    def _directive(self, number: int, before: str, opening: re.Match[str]) -> int:
+        """Write code or the edge of a directive; return 0 for a line that is neither."""
+        mark = opening["fence"] or ""
+        if mark and not opening[0].strip(f"{mark[0]} \t"):
+            for level in range(len(self._opened) - 1, -1, -1):
+                opened = self._opened[level].mark
+                if opened and (mark.startswith(opened) or opened[0] == mark[0] == ":"):
+                    self._close(level, number + 1)
+                    return number + 1
+
+        if mark.startswith(":") and number not in self._divs:
+            return 0
+        name, label, title = _header(opening)
+        is_code = mark[:1] in ("`", "~") and not _is_read(name)
+        is_whole = is_code or name == "math" or name in markup.NAMES["dropped"]
+        end, after = number + 1 + _MOST_OPTIONS, number + 1
+        if is_whole:
+            end, after = self._extent(number, before, mark)
+        lines = self._content(number + 1, end, before)
+        options = 0
+        if opening["braces"]:
+            options, values = _options(lines)
+            label = values.get("label") or values.get("name") or label
+        if not is_whole:
+            directive = _Open(mark, name, label, title, number)
+            return self._open(before, directive, after + options)
+
+        code = "\n".join(lines[options:])
+        html = ""
+        if name == "math":
+            html = f"<p>{markup.place(label)}{markup.formula(f'{title} {code}', True)}</p>\n"
+        elif is_code:
+            html = markup.code_block(code.rstrip("\n"))
+        self._write(before, self._cuts.cut(html, code, _BLOCK))
+        return after
+
+    def _extent(self, number: int, before: str, mark: str) -> tuple[int, int]:
+        """Return the line after the content of a fence, and the line after the fence."""
+        depth = before.count(">")
+        last = self._divs.get(number, len(self._lines))
+        for end in range(number + 1, last):
+            line = self._lines[end]
+            marks = line.lstrip(" \t>")
+            if line[: len(line) - len(marks)].count(">") < depth:
+                return end, end
+            if marks.startswith(mark) and not marks.strip(f"{mark[0]} \t"):
+                return end, end + 1
+        return last, last + 1
+
+    def _open(self, before: str, directive: _Open, after: int) -> int:
+        """Write the begin of a directive; return the line after that."""
+        name, title = directive.name, directive.title
+        if not directive.mark:
+            line = self._lines[directive.line].expandtabs(4)
+            directive.indent = len(line) - len(line.lstrip()) + 4
+        directive.prefix = _LIST_MARK.sub(" ", before)
+        if name in markup.NAMES["boxes"]:
+            named = "" if title else markup.generated(name.capitalize())
+            opening, end = f"<blockquote><p><strong>{named}", "</strong></p>\n"
+            directive.end = "</blockquote>\n"
+        elif name in markup.NAMED:
+            heading = _FIRST_HEADING.match("\n".join(self._lines[after : after + 3]))
+            if heading is not None and not title:
+                title = directive.title = heading[1]
+                after += heading[0].count("\n") + 1
+            opening, end = "", markup.end_of_title(bool(title))
+        else:
+            opening, end = f"<div>{markup.place(directive.label)}<p>", "</p>\n"
+        directive.cut = self._cuts.cut(opening, "", _BLOCK)
+        self._write(before, f"{directive.cut}{title}{self._cuts.cut(end, '', _BLOCK)}")
+        self._opened.append(directive)
+        return after
+
+    def _close(self, level: int, number: int) -> None:
+        """Write the ends of all directives from a level on, which end before a line."""
+        for opened in reversed(self._opened[level:]):
+            if opened.name in markup.NAMED and opened.end == "</div>\n":
+                begin, end = self._starts[opened.line], self._starts[number]
+                titled = bool(opened.title)
+                opening = markup.statement(opened.name, opened.label, begin, end, titled)
+                self._cuts.set_html(opened.cut, opening)
+            self._write(opened.prefix, self._cuts.cut(opened.end, "", _BLOCK))
+        del self._opened[level:]
+
+    # Other blocks
+
+    def _latex(self, number: int, before: str, rest: str) -> int:
+        r"""Write an environment of LaTeX that is no mathematics, or the definition of a macro."""
+        begin = self._starts[number + 1] - self._starts[0] - 1 - len(rest)
+        edge = EDGE.match(rest)
+        if edge is None:
+            end = definition_end(self._text, begin)
+        elif edge["edge"] == "end" or BEGINS_MATH.match(rest):
+            return 0
+        else:
+            end = self._environments.get(begin, -1)
+        if end < 0:
+            return 0
+        after = bisect_left(self._starts, end + self._starts[0])
+        source = "\n".join([rest, *self._content(number + 1, after, before)])
+        html = latex_html(source, self._starts[number])
+        self._write(before, self._cuts.cut(html, source, _BLOCK))
+        return after
+
+    def _mark(self, number: int, before: str, rest: str) -> int:
+        """Write a label, a comment, a callout or a heading; return 0 for any other line."""
+        after = number + 1
+        target = _TARGET.match(rest)
+        if target is not None:
+            while after < len(self._lines) and not self._lines[after].strip():
+                after += 1
+            if after < len(self._lines) and self._lines[after].startswith("#"):
+                self._label = target[1]
+            else:
+                self._write(before, self._cuts.cut(markup.place(target[1]), rest, _BLOCK))
+            return number + 1
+        if self._loose and (rest.startswith("% ") or rest == "+++"):
+            return after
+        if rest.startswith("%%") and "%%" not in rest[2:]:
+            for end in range(after, len(self._lines)):
+                if "%%" in self._lines[end]:
+                    return end + 1
+        callout = _CALLOUT.match(rest)
+        if callout is not None and ">" in before:
+            named = "" if callout["title"] else markup.generated(callout["name"].capitalize())
+            strong = self._cuts.cut(f"<strong>{named}"), self._cuts.cut("</strong>")
+            self._write(before, callout["title"].join(strong))
+            return after
+
+        heading = _HEADING.match(before + rest)
+        if heading is not None:
+            self._written.append(heading[1] + self._heading(heading[2], number, after))
+            return after
+        if not before.strip() and _UNDERLINE.match("".join(self._lines[after : after + 1])):
+            self._written += [before + self._heading(rest, number, after + 1), self._lines[after]]
+            return after + 1
+        return 0
+
+    def _heading(self, title: str, first: int, after: int) -> str:
+        """Return a title without its attributes; a heading of the text has its place before it."""
+        label, self._label = self._label, ""
+        attributes = _ATTRIBUTES.search(title)
+        if attributes is not None:
+            title = title[: attributes.start()]
+            named = _ID.search(attributes[0])
+            if named is not None:
+                label = label or named[1]
+        if self._opened:
+            return title
+        place = f"{self._starts[first]}:{self._starts[after]}:{label}"
+        return f"{_OF_HEADING}{place}{_OF_HEADING}{title}"
+
+
+def _is_read(name: str) -> bool:
+    """Return whether the content of a directive is Markdown, or is known to have no words."""
+    kinds = ("boxes", "math", "transparent", "dropped")
+    return name in markup.NAMED or any(name in markup.NAMES[kind] for kind in kinds)
+
+
+def _header(opening: re.Match[str]) -> tuple[str, str, str]:
+    """Return name, label and title of a directive, a div or an admonition."""
+    if opening["fence"] is None:
+        name = opening["admonition"] or "tab"
+        return name.lower(), "", opening["title"] or opening["tab"] or ""
+    title = opening["argument"].strip(" \t:")
+    braces = opening["braces"]
+    if braces is None:
+        return (opening["word"] or "").lower(), "", title
+
+    values = dict(_QUOTED_VALUE.findall(braces))
+    words = _ANY_VALUE.sub(" ", braces).replace(",", " ").split()
+    labels = [word[1:] for word in words if word[0] == "#"]
+    names = [word.lstrip(".").rpartition(":")[2].rstrip("*") for word in words if word[0] != "#"]
+    names = [name.removeprefix("callout-") for name in names]
+    name = next(filter(_is_read, names), "".join(names[:1]))
+    if labels and name not in markup.NAMED:
+        prefix = labels[0].partition("-")[0]
+        if prefix in markup.NAMED:
+            name = prefix
+    if not labels and len(names) > 1 and words[0][0] not in "#.":
+        labels = [names[1]]
+    if name in markup.NAMES["labelled"]:  # the argument is the label of another directive
+        title = ""
+    return name, "".join(labels[:1]), values.get("name") or values.get("title") or title
+
+
+def plain_values(text: str) -> dict[str, str]:
+    """Return the values of lines `key: value`."""
+    return {key: value.strip() for key, value in _PLAIN_VALUE.findall(text)}
+
+
+def _options(lines: list[str]) -> tuple[int, dict[str, str]]:
+    """Return how many lines the options of a directive take, and their values."""
+    stripped = [line.strip() for line in lines]
+    if stripped[:1] == ["---"] and "---" in stripped[1:]:
+        end = stripped.index("---", 1)
+        return end + 1, plain_values("\n".join(lines[1:end]))
+    values: dict[str, str] = {}
+    for number, line in enumerate(lines):
+        option = _OPTION.match(line)
+        if option is None:
+            return number, values
+        values[option["key"]] = option["value"].strip()
+    return len(lines), values
