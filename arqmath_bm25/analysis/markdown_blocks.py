@@ -17,8 +17,8 @@ _INLINE: Final = "\ue010"  # around the number of a cut
 _BLOCK: Final = "\ue011"
 _OF_HEADING: Final = "\ue012"  # around the place and the label of a heading
 _CUT: Final = re.compile(
-    rf"{_INLINE}(\d+){_INLINE}|(?:<p>)?{_BLOCK}(\d+){_BLOCK}(?:</p>)?"
-    rf"|{_OF_HEADING}[^{_OF_HEADING}\n]*{_OF_HEADING}"
+    rf"{_INLINE}(\d{{1,9}}){_INLINE}|(?:<p>)?{_BLOCK}(\d{{1,9}}){_BLOCK}(?:</p>)?"
+    rf"|{_OF_HEADING}[^{_OF_HEADING}\n]{{0,200}}{_OF_HEADING}"
 )
 _TAG_WITH_CUT: Final = re.compile(rf"<[^<>{_INLINE}]*{_INLINE}[^<>]*>")
 HEADING: Final = re.compile(rf"{_OF_HEADING}(\d+):(\d+):([^{_OF_HEADING}]*){_OF_HEADING}")
@@ -32,21 +32,25 @@ _OPENING: Final = re.compile(
     r"(?P<fence>`{3,}|~{3,}|:{3,})[ \t]*"
     r"(?:\{(?P<braces>[^{}\n]{1,300})\}|(?P<word>[A-Za-z][\w-]*)(?!\S))?"
     r"[ \t]*(?P<argument>[^\n`]*)\Z"
-    r"|(?:!!!|\?\?\?\+?)[ \t]+(?P<admonition>[\w-]+)[\w \t-]*(?:\"(?P<title>[^\"\n]*)\")?[ \t]*\Z"
+    r"|(?:!!!|\?\?\?\+?)[ \t]++(?P<admonition>[\w-]++)(?:[ \t]++[\w-]++){0,9}"
+    r"[ \t]*+(?:\"(?P<title>[^\"\n]*+)\"[ \t]*+)?\Z"
     r"|===\+?[ \t]+\"(?P<tab>[^\"\n]*)\"[ \t]*\Z"
 )
-_CALLOUT: Final = re.compile(r"\[!(?P<name>[\w-]{1,40})(?:\|[^\]\n]*)?\][+-]?[ \t]*(?P<title>.*)\Z")
+_CALLOUT: Final = re.compile(
+    r"\[!(?P<name>[\w-]{1,40})(?:\|[^\]\n]{0,99})?\][+-]?[ \t]*(?P<title>.*)\Z"
+)
 EDGE: Final = re.compile(r"\\(?P<edge>begin|end)\{(?P<name>[A-Za-z]{1,40}\*?)\}")
 _OPTION: Final = re.compile(r"[ \t]{0,99}:(?P<key>[\w-]{1,99}):(?P<value>[^\n]*)")
-_FIRST_HEADING: Final = re.compile(r"\s*#{1,6}[ \t]+([^\n]*)")
+_FIRST_HEADING: Final = re.compile(r"\A\s*#{1,6}[ \t]+([^\n]*)")
 _INDENT: Final = re.compile(r"\A(?: {1,4}|\t)")
 _MOST_OPTIONS: Final = 40
+_DEEPEST: Final = 8  # directives within others
 _PLAIN_VALUE: Final = re.compile(r"^(\w+):(.*)$", re.MULTILINE)
 _QUOTED_VALUE: Final = re.compile(r"([\w-]{1,40})[ \t]{0,9}=[ \t]{0,9}\"([^\"]*)\"")
 _ANY_VALUE: Final = re.compile(r"[\w-]{1,40}[ \t]{0,9}=[ \t]{0,9}(?:\"[^\"]*\"|\S+)")
 _TARGET: Final = re.compile(r"\(([^()\s]{1,99})\)=[ \t]*\Z")
 _HEADING: Final = re.compile(r"( {0,3}#{1,6}[ \t]+)(.*)\Z")
-_UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*\Z")
+_UNDERLINE: Final = re.compile(r"\A {0,3}(?:=+|-+)[ \t]*\Z")
 _ATTRIBUTES: Final = re.compile(
     rf"[ \t]{{0,99}}\{{:?[ \t]{{0,9}}(?:-|(?:-[ \t]{{1,9}})?{ATTRIBUTE}"
     rf"(?:[ \t]{{1,9}}(?:-|{ATTRIBUTE})){{0,9}})[ \t]{{0,9}}\}}[ \t#]{{0,99}}\Z"
@@ -209,7 +213,8 @@ class Blocks:
                     self._close(level, number + 1)
                     return number + 1
 
-        if mark.startswith(":") and number not in self._divs:
+        is_unclosed = mark.startswith(":") and number not in self._divs
+        if is_unclosed or len(self._opened) > _DEEPEST:
             return 0
         name, label, title = _header(opening)
         is_code = mark[:1] in ("`", "~") and not _is_read(name)

@@ -48,7 +48,7 @@ _PANDOC: Final = re.compile(r"^:::|\{#|\\@ref\(|^```\{|^bibliography:", re.MULTI
 # Formulas.
 _OPENING: Final = re.compile(rf"\$\$|\$(?P<ticks>`)?|\\\\?[(\[]|{MATH_ENVIRONMENT}")
 _CLOSING: Final = {"(": ")", "[": "]"}
-_DOLLAR: Final = re.compile(r"(?:[^$\\]++|\\.)*?\$", re.DOTALL)
+_DOLLAR: Final = re.compile(r"(?<!\\)(?>(?:\\\\)*)\$")
 _EQUATION_LABEL: Final = re.compile(
     r"[ \t]{0,99}(?:\(([^()\s]{1,99})\)|\{#([\w:.-]{1,99})[^{}\n]{0,300}\})[ \t]{0,99}$",
     re.MULTILINE,
@@ -58,7 +58,7 @@ _BLANK_LINE: Final = re.compile(r"\n[ \t>]*\n")
 _QUOTES: Final = re.compile(r"(?:[ \t]{0,9}>){0,99}")
 # Of a display on lines of its own: what stands before it, and the end of its last line.
 _BEFORE: Final = re.compile(r"^(?: {0,3}>){0,9} {0,3}\Z", re.MULTILINE)
-_AFTER: Final = re.compile(r"[ \t]*(?:(\n)(?! {4}|\t)|\n|\Z)|[ \t.,;:]*\n")
+_AFTER: Final = re.compile(r"[ \t]{0,99}(?:(\n)(?! {4}|\t)|\n|\Z)|[ \t.,;:]{0,99}\n")
 _LONGEST_INDENT: Final = 60
 
 # Comments; addresses and tags, which stay; code; marks of dialects; what may begin a formula.
@@ -158,7 +158,7 @@ class _Lines:
 
     def without_marks(self, text: str) -> str:
         """Return a text in which no sign of a formula, of code or of a dialect is left."""
-        parts = []
+        parts: list[str] = []
         done = 0
         while True:
             place = _PLACE.search(text, done)
