@@ -49,6 +49,7 @@ _TOKEN: Final = re.compile(
     rf"|\\\\|\\(?:{'|'.join(_WORDS['commands'])})(?![A-Za-z])(?:\{{[^{{}}]{{0,999}}\}})?)"
     r"|(?P<c>\\(?:(?:left|right)\s?\.|[A-Za-z]{2,}|[{}|,;!]))"
     r"|(?P<n>[0-9]*\.?[0-9]+|[½⅓¼¾⅔])"
+    r"|(?P<p>(?<![A-Za-z])d(?:\^[0-9])?[A-Za-z]?/d[a-z](?:\^[0-9])?(?![A-Za-z]))"
     rf"|(?P<w>{_LETTERS}(?:['’]{_LETTERS})?)"
     r"|(?P<s>(?:\s|\\ )+)"
     r"|(?P<sign><=>|[-=]>|[<>!:]=|\*\*|\.\.\.|.)",
@@ -56,8 +57,16 @@ _TOKEN: Final = re.compile(
 )
 _INNER: Final = r"\((?:[^()wx]|\([^()wx]{0,99}\)){0,99}\)"
 _GROUP: Final = rf"\((?:[^()wx]|{_INNER}){{0,200}}\)"
-_ITEM: Final = rf"(?:{_GROUP}|[cvngOFDpurB=+\-^_|']|[,:](?=[cvngOFp(])|(?<=v):s(?=[vcp]s?[=c]))"
-_RUN: Final = re.compile(rf"{_ITEM}(?>(?:(?:s(?![vng(])|(?<![vng)'])s)?{_ITEM})*)")
+_ITEM: Final = (
+    rf"(?:{_GROUP}|[cvngOFDpurBdi=+\-^_|']|[,:](?=[cvngOFp(])"
+    r"|(?<=v):s(?=[vcp](?:\^B)?s?[=c]))"
+)
+# A blank ends a run between letters and numbers, but for f(x) g(x), lim n->oo a_n, dy/dx = x y.
+_JOINT: Final = (
+    r"s(?![vng(])|(?<![vng)'])s|(?<=\))s(?=v\()|(?<=Osv=[gn])s|(?<=Osvs=s[gn])s"
+    r"|(?<=ps=sv)s|(?<=ps=s-v)s"
+)
+_RUN: Final = re.compile(rf"{_ITEM}(?>(?:(?:{_JOINT})?{_ITEM})*)")
 _BEFORE: Final = re.compile(r"(?:[=+r^_,:'su]|-s)+")
 _AFTER: Final = frozenset("=+-r^_,:s")
 _HAS_LETTER: Final = re.compile("[cvgpOFB]")
@@ -65,6 +74,7 @@ _PROOF: Final = re.compile(
     r"[cOp]|[vngF)']\^|(?<!_)v_[B(]|F\(|(?<!ns)[vn)]u|[vgB)']s?r|rs?[vgp(]"
     r"|ns?\+s?ns?[+\-=]s?n|[vg]s?\+s?[vgn]|v'{0,3}\([vgn](?:,[vgn])*\)|v,v"
     r"|[vgn]s?[+\-]s?[vgn]s?=|=s?[vgn]s?[+\-]s?[vgn]"
+    r"|sis|v\(v\|v|\|s?[=r]s?[vgn|(]|v:s?v(?:\^B)?s?="
 )
 _MARK: Final = re.compile(
     r"(?=[vgB)'D]s?[=+]s?-?[vngcp(D]|ns?[=+\-]s?[vgD(]|[vg]s?-s?n)|v(?=\()|g|Fs?(?=[vn])"
@@ -72,12 +82,22 @@ _MARK: Final = re.compile(
 )
 _TAKES_ARGUMENT: Final = frozenset("c^_BO")
 _OPERANDS: Final = frozenset("cvgnB)'up")
+# What stands before and after a word that is an operator: x in A, a = b mod n, n choose k.
+_LETTER_OR_NUMBER: Final = r"\s(?:[0-9]+|[A-Za-z])(?![A-Za-z0-9])"
+_INFIX: Final = {
+    "in": (
+        re.compile(r"[a-z]\s$"),
+        re.compile(r"\s(?:[A-Z](?![\w.]|\s[a-z]{3})|[\[{][\w-]|\\(?:math|left|\{))"),
+    ),
+    "mod": (re.compile(r"\s$"), re.compile(_LETTER_OR_NUMBER)),
+    "choose": (re.compile(r"(?<![A-Za-z])(?!I)\w\s$"), re.compile(_LETTER_OR_NUMBER)),
+}
 _FACTORS: Final = frozenset("=+^")  # A short word next to one of these is a product.
 _OPERATOR_BEFORE: Final = re.compile(r"[=+*<>^~](\s?)$")
 _OPERATOR: Final = re.compile(r"(\s?)(?:[=+*<>^~]|-[^\s-])")
 _BOUND: Final = r"[_^](?:[0-9({\\-]|[A-Za-z](?![A-Za-z_]))"
 # What makes a name before a blank an operator: sum q^n, int x^2 dx, lim a_n, max 1/x.
-_SUMMAND: Final = rf"[A-Za-z](?:{_BOUND}|'?\()|1/[A-Za-z](?![A-Za-z])"
+_SUMMAND: Final = rf"[A-Za-z](?:{_BOUND}|'?\(|\s?->)|1/[A-Za-z](?![A-Za-z])"
 _FOLLOWED: Final = {
     "O": re.compile(rf"{_BOUND}|\s(?:{_SUMMAND})"),
     "R": re.compile(rf"{_BOUND}|[({{]"),
@@ -97,7 +117,7 @@ _ARGUMENT: Final = re.compile(
     r"(?P<name>sqrt|(?<![A-Za-z\\])(?:norm|abs)|[\^_])"
     r"\((?P<inner>(?:[^()]|\([^()]{0,99}\)){0,99})\)"
 )
-_MANY_DIGITS: Final = re.compile(r"(?<=[\^_])[0-9]{2,99}")
+_LONG_SCRIPT: Final = re.compile(r"(?<=[\^_])[0-9]{2,99}|(?<=_)[a-z]{2,3}(?![A-Za-z])")
 # Before a capital or after another operator; elsewhere they are products of letters.
 _IMAGE_OR_TRACE: Final = re.compile(
     r"(?<![\w\\^])(?:im|tr)(?=\s[A-Z])|(?<=(?:dim|ker|det|deg) )(?:im|tr)(?![A-Za-z])"
@@ -118,6 +138,7 @@ _NEEDED_PLACES: Final = re.compile(
     rf"|(?<={_DIGIT}[-−/])|(?<={_DIGIT}\s[-−/])|(?<=\s\s[-−/])"
     rf"|(?:(?<={_LETTER}[-−/])|(?<={_LETTER}\s[-−/]))(?=\s*+(?:\.|{_DIGIT})))"
 )
+_NEEDED_INFIXES: Final = re.compile(r"(?<=[\w)] )(?:in [A-Z\[{\\]|(?:mod|choose) \w)")
 _NEEDED_NAMES: Final = frozenset(
     name for name, kind in _KIND_OF.items() if kind in "gFR" and name.isalpha()
 )
@@ -203,7 +224,7 @@ def with_formulas(*contents: Content) -> list[Content]:
 
 def may_hold_formula(text: str) -> bool:
     """Return False for a text that cannot prove a formula; much faster than `formulas_in`."""
-    if _NEEDED_SIGNS.search(text) or _NEEDED_PLACES.search(text):
+    if any(needed.search(text) for needed in (_NEEDED_SIGNS, _NEEDED_PLACES, _NEEDED_INFIXES)):
         return True
     return not _NEEDED_NAMES.isdisjoint(_NAME.findall(text))
 
@@ -226,7 +247,7 @@ def _pieces(text: str, spans: list[_Span]) -> Iterator[str | Formula]:
 def as_latex(typed: str) -> str:
     r"""Return the LaTeX of a formula as people type it: `\sqrt{x}` for `sqrt(x)`."""
     latex = _ARGUMENT.sub(_enclosed, typed)
-    latex = _MANY_DIGITS.sub(r"{\g<0>}", latex)
+    latex = _LONG_SCRIPT.sub(r"{\g<0>}", latex)
     latex = _IMAGE_OR_TRACE.sub(r"\\operatorname{\g<0>} ", latex)
     return _TYPED.sub(_latex_of_name, latex)
 
@@ -263,6 +284,8 @@ def _tokens(text: str, start: int, stop: int) -> tuple[str, list[_Span]]:
             before = text[max(0, begin - 2) : begin]
             after = text[end : end + 20]
             kind = _kind_of_word(token[0], before, after, last)
+            if last == "_" and len(token[0]) < 4 and kinds[-2:-1] == ["v"]:
+                kind = "B"  # u_xx
         elif kind == "sign":
             kind = _KIND_OF.get(token[0], "x")
             if token[0] == "{" and last in _TAKES_ARGUMENT and begin in closing:
@@ -300,6 +323,11 @@ def _kind_of_word(word: str, before: str, after: str, last: str) -> str:
     kind = _KIND_OF.get(word, "")
     if kind == "g":
         return "g"
+    if kind == "i":
+        preceding, following = _INFIX[word]
+        if last in _OPERANDS and preceding.search(before) and following.match(after):
+            return "i"
+        return "w"
     if kind in _FOLLOWED and _FOLLOWED[kind].match(after) and before[-1:] != "_":
         if kind in {"R", "N"}:
             return "O"
@@ -322,6 +350,8 @@ def _kind_of_word(word: str, before: str, after: str, last: str) -> str:
         if (left and right) or (last == "D" and word.isupper()):
             return "v"
         if word.lower() not in _WORDS["english"]:
+            if word[0] == "d" and last in _OPERANDS:
+                return "d"
             is_factor |= left or right or _is_product(word, before, after, last)
     if is_factor and len(word) < 4:
         return "v"
@@ -354,8 +384,6 @@ def _is_operator(before: str, after: str, last: str) -> bool:
 def _is_product(word: str, before: str, after: str, last: str) -> bool:
     """Return whether a word of two letters is a product by the tokens on both sides."""
     if last == "c" or before[-1:].isdecimal():
-        return True
-    if word[0] == "d" and last in _OPERANDS:
         return True
     is_called = before[:1].isalnum() or not word.isupper()
     return is_called and last == "(" and after[:1] == ")"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Searcher
 
 FILE: Final = "words"
-_TYPED: Final = re.compile(r"[^\W\d_]{2,}\Z")
+_TYPED: Final = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}+\Z")
 _COMPLETIONS: Final = 8  # the most frequent words that one begins
 _LEAST: Final = 4  # letters of a word that may be meant as another one
 _LONG: Final = 8  # letters of a word that may have two wrong ones

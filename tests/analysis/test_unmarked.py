@@ -250,7 +250,10 @@ def test_what_is_passed_over_quickly_holds_no_formula(text: str) -> None:
             r"we take x_{any word of the whole set} for all of these",
             ["x_{any word of the whole set}"],
         ),
-        ("one can see  that the\n\nmap  g: A -> B  has the inverse which\nhas been given", []),
+        (
+            "one can see  that the\n\nmap  g: A -> B  has the inverse which\nhas been given",
+            ["g: A -> B"],
+        ),
     ],
 )
 def test_formulas_among_many_words(text: str, formulas: list[str]) -> None:
