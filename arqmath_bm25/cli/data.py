@@ -13,7 +13,8 @@ from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import THREADS, Place, out, results
 from arqmath_bm25.cli.shared.tables import ScoreTable, print_table
 from arqmath_bm25.collection import fetching, published
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import INDEXES, Collection
+from arqmath_bm25.collection.file_collection import is_file_collection, plan_lines
 from arqmath_bm25.collection.inspection import FileReport, files_in
 from arqmath_bm25.collection.inspection import inspect as inspect_file
 from arqmath_bm25.collection.layout import Layout
@@ -129,6 +130,8 @@ def inspect(
 
     Example: arqmath-bm25 inspect indexes/ARQMath/task1
 
+    Of a folder of your own, the main files with what they take in, and what is left out and why.
+
     Example: arqmath-bm25 inspect notes --text
     """
     if text:
@@ -144,6 +147,10 @@ def inspect(
         return
 
     files = files_in(Layout(data).data)
+    if not files and is_file_collection(data, INDEXES):
+        for line in plan_lines(data, INDEXES):
+            results.print(line, markup=False)
+        return
     if not files:
         raise InputError(
             f"{data}: no files of the labs, and no index; `arqmath-bm25 index docs --data {data}` "

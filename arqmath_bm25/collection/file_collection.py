@@ -1,78 +1,95 @@
-"""The files of a folder as rows: which are read, and how their parts refer to each other.
+"""The files of a folder as rows: one text is one document, and parts refer to each other.
 
 `queries.jsonl`, judgments and `macros.tex` of the folder are taken over. A folder without queries
-asks each statement of LaTeX with a proof that refers to others for these. Hidden files and folders
-and those of packages are left out; so are the indexes and links that lead out of the folder.
+asks each statement of LaTeX with a proof that refers to others for these. A file that cannot be
+read ends nothing: it is named with the reason.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cached_property, partial
-from operator import attrgetter
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, Final
 from urllib.parse import quote
 
-from arqmath_bm25.collection.own_documents import QRELS, QUERIES, write_corpus, write_queries
+from arqmath_bm25.collection.folder_texts import inside
+from arqmath_bm25.collection.listing import Listing, Walk, ending_of, listed
+from arqmath_bm25.collection.own_documents import (
+    LONGEST_ID,
+    QRELS,
+    QUERIES,
+    write_corpus,
+    write_queries,
+)
 from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.collection.source_files import READERS, FilePart, read_source
-from arqmath_bm25.collection.taken_in import taken_in
+from arqmath_bm25.collection.taken_in import Plan, planned
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.reading import open_bytes, parse_json, read_text
+from arqmath_bm25.core.reading import decoded, open_bytes, parse_json, read_text
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.writing import complete
 
 _MACROS: Final = "macros.tex"
-_TAKEN_OVER: Final = (QUERIES, *QRELS, _MACROS)
-_LEFT_OUT: Final = frozenset(("node_modules", "__pycache__", "site-packages", "build"))
-_NAMED: Final = 5  # files that could not be read, or have changed
+TAKEN_OVER: Final = (QUERIES, *QRELS, _MACROS)
+_NAMED: Final = 5  # files that have changed, or are copies
+_LISTED: Final = 100  # files that are left out for one reason
 # Of an id; written as in an address.
 _NO_ID: Final = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff]+")
-_LONGEST_ANCHOR: Final = 200
-
-
-@dataclass
-class Listing:
-    """The files of a folder."""
-
-    root: Path
-    names: list[str] = field(default_factory=list)  # of those that are read, in order
-    others: list[str] = field(default_factory=list)  # the names of the other files
-    links: int = 0  # that lead out of the folder
-
-    @cached_property
-    def files(self) -> list[Path]:
-        """The files that are read."""
-        return [self.root / name for name in self.names]
-
-    @property
-    def watched(self) -> list[str]:
-        """The names of files of which a change is a change of the corpus."""
-        return [*self.names, *_TAKEN_OVER]
-
-    def taken_in(self) -> list[str]:
-        """Return the names of further files, which LaTeX takes in."""
-        found: set[Path] = set()
-        for path in self.files:
-            found |= _included(path, self.root)
-        root = self.root.resolve()
-        return sorted({os.path.relpath(path, root) for path in found}.difference(self.names))
+_encode: Final = json.JSONEncoder(ensure_ascii=False).encode
+_LONGEST_LINE: Final = 1 << 27  # bytes
 
 
 def is_file_collection(data: Path, indexes: Path) -> bool:
     """Return whether DATA is a source file or a table, or a folder with source files."""
     if data.is_file():
-        return _ending(data.name) in {*READERS, *_TABLES}
-    return data.is_dir() and any(_ending(entry.name) in READERS for entry in _walk(data, indexes))
+        return ending_of(data.name) in {*READERS, *_TABLES}
+    names = Walk(Listing(data), indexes).names()
+    return data.is_dir() and any(ending_of(name) in READERS for name in names)
+
+
+def listed_sources(data: Path, indexes: Path, everything: bool = False) -> Listing:
+    """List the files of a folder that are read, or a single file."""
+    return listed(data, indexes, READERS, TAKEN_OVER, everything)
+
+
+def plan_of(listing: Listing) -> Plan:
+    """Return which files of a folder are documents of their own."""
+    root = Path(os.path.realpath(listing.root))
+    ids = _ids_named_in(listing, root)
+    mains = {name.partition("#")[0] for name in ids}
+
+    def is_named(path: Path) -> bool:
+        return _id(path.relative_to(root).as_posix(), "") in mains
+
+    return planned([root / name for name in listing.names], root, is_named)
+
+
+def plan_lines(data: Path, indexes: Path) -> Iterator[str]:
+    """Yield what is read of a folder: main files with what they take in, and what is left out."""
+    listing = listed_sources(data, indexes)
+    root = Path(os.path.realpath(listing.root))
+    plan = plan_of(listing)
+    for path, inputs in plan.inputs.items():
+        taken = sorted(each.relative_to(root).as_posix() for each in inputs.taken)
+        line = f"{path.relative_to(root).as_posix()}: {ending_of(path.name)}"
+        if taken:
+            line += f", takes in {', '.join(taken)}"
+        yield line
+    reasons = {path.relative_to(root).as_posix(): why for path, why in plan.left_out.items()}
+    for name, reason in (listing.left_out | reasons).items():
+        yield f"{name}: left out, {reason}"
+    for name in listing.others:
+        yield f"{name}: left out, {ending_of(name) or 'a name without an ending'} is not read"
 
 
 def folder_name(data: Path) -> str:
@@ -91,66 +108,11 @@ def write_files(listing: Listing, directory: Path, whole: bool) -> None:
     table with a row that is no document.
     """
     first = listing.files[0]
-    table = _TABLES.get(_ending(first.name))
+    table = _TABLES.get(ending_of(first.name))
     if table:
         write_corpus(table(first), directory, first)
     else:
         _write_parts(listing, directory, whole)
-
-
-def _ending(name: str) -> str:
-    """Return the ending of a name in lower case: .md, .jsonl.gz."""
-    _, *endings = name.lower().strip(".").split(".")
-    if endings[-1:] in (["gz"], ["zst"]):
-        endings = endings[-2:]
-    else:
-        endings = endings[-1:]
-    return "".join(f".{ending}" for ending in endings)
-
-
-def _walk(folder: Path, indexes: Path) -> Iterator[os.DirEntry[str]]:
-    """Yield the files of a folder in order, without hidden ones; no folder is a link."""
-    left_out = os.path.realpath(indexes)
-    folders = [str(folder)]
-    while folders:
-        inner = []
-        entries: list[os.DirEntry[str]] = []
-        with suppress(OSError), os.scandir(folders.pop()) as found:
-            entries = sorted(found, key=attrgetter("name"))
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name not in _LEFT_OUT and os.path.realpath(entry.path) != left_out:
-                    inner.append(entry.path)
-            elif not entry.is_dir():
-                yield entry
-        folders += reversed(inner)
-
-
-def listed(data: Path, indexes: Path) -> Listing:
-    """List the files of a folder, without its indexes, or a file with those beside it."""
-    if data.is_file():
-        return Listing(data.parent, [data.name])
-
-    listing = Listing(data)
-    root = data.resolve()
-    begin = len(os.path.join(data, ""))  # noqa: PTH118
-    for entry in _walk(data, indexes):
-        if entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(root):
-            listing.links += 1
-            continue
-
-        name = entry.path[begin:]
-        ending = _ending(entry.name)
-        if name in _TAKEN_OVER:
-            continue
-        if ending in READERS:
-            listing.names.append(name)
-        else:
-            listing.others.append(name)
-
-    return listing
 
 
 def tell_of_changes(data: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
@@ -170,46 +132,56 @@ def tell_of_changes(data: Path, before: Mapping[str, Any], now: Mapping[str, Any
         tell(f"{data}: files since the last time: {', '.join(said)}")
 
 
-def _first(names: Sequence[str]) -> str:
+def _first(names: Sequence[str], most: int = _NAMED) -> str:
     """Join names; after the first ones there is an ellipsis."""
-    shown = list(names[:_NAMED])
-    if len(names) > _NAMED:
+    shown = list(names[:most])
+    if len(names) > most:
         shown.append("…")
     return ", ".join(shown)
+
+
+def _ids_named_in(listing: Listing, root: Path) -> frozenset[str]:
+    """Return the ids that the judgments of a folder name."""
+    found: list[str] = []
+    for name in QRELS:
+        file = inside(listing.root / name, root)
+        if file is not None:
+            for line in file.read_text("utf-8", "replace").splitlines():
+                found += re.findall(r"[^\s\",:]+", line)
+    return frozenset(found)
 
 
 def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
     """Write the parts of all files, and report the files that were left out.
 
-    Each file is read once. Its rows wait in a temporary file until all labels are known, and all
-    files that others take in.
+    Each file is read once. Its rows wait in a temporary file until all labels are known.
     """
     from arqmath_bm25.core.progress import progress  # loads rich, which scoring need not
 
-    included: set[Path] = set()
-    unread: dict[Path, str] = {}
-    labels: dict[Path, dict[str, str]] = {}
-    with TemporaryFile("w+", encoding="utf-8") as waiting:
-        with progress("Reading files", len(listing.files), "files") as advance:
-            for number, path in enumerate(listing.files):
+    root = Path(os.path.realpath(listing.root))
+    plan = plan_of(listing)
+    unread: dict[str, str] = {}
+    latin: set[Path] = set()
+    places: dict[str, str] = {}
+    rows = _Rows(_ids_named_in(listing, root))
+    with TemporaryFile("w+", encoding="utf-8", errors="replace") as waiting:
+        with progress("Reading files", len(plan.inputs), "files") as advance:
+            for path in plan.inputs:
                 advance(1)
+                name = path.relative_to(root).as_posix()
                 try:
-                    source = read_source(path, listing.root, whole)
-                except InputError as error:
-                    unread[path] = str(error)
+                    source = read_source(path, root, whole)
+                except Exception as error:  # no file ends a folder
+                    unread[name] = _reason(error, path)
                     continue
 
-                included |= source.included
-                labels[path] = {}
+                latin |= source.latin
                 for part in source.parts:
-                    row = _row(path, listing.root, part)
-                    labels[path].update(dict.fromkeys(part.labels, row["id"]))
-                    waiting.write(f"{json.dumps([number, row])}\n")
-
-        files = [path for path in listing.files if path.resolve() not in included]
-        places: dict[str, str] = {}
-        for path in reversed(files):  # the first file that has a label keeps it
-            places.update(labels.get(path, {}))
+                    row = rows.add(name, part)
+                    for label in part.labels:  # the first file that has a label keeps it
+                        places.setdefault(label, row["id"])
+                    if "text" in row:
+                        waiting.write(f"{_encode(row)}\n")
 
         if not (waiting.tell() or unread):
             names = _first([str(path) for path in listing.files])
@@ -217,41 +189,87 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
 
         waiting.seek(0)
         asked: list[Statement] = []
-        rows = _resolved(waiting, listing.files, set(files), places, asked)
         try:
-            write_corpus(rows, directory, listing.root)
+            write_corpus(_resolved(waiting, places, asked), directory, listing.root)
         except InputError:
-            if unread:
-                raise InputError(next(iter(unread.values()))) from None
+            for name, reason in unread.items():
+                raise InputError(f"{listing.root / name}: {reason}") from None
             raise
 
-    for name in _TAKEN_OVER:
-        file = listing.root / name
-        if file.is_file():
-            with complete(directory / name) as text:
-                text.write(read_text(file))
-    if asked and not (listing.root / QUERIES).is_file():
+    taken_over: set[str] = set()
+    for name in TAKEN_OVER:
+        if (listing.root / name).is_symlink() or (listing.root / name).exists():
+            try:
+                _take_over(name, root, directory)
+                taken_over.add(name)
+            except InputError as error:
+                unread[name] = _reason(error, root / name)
+    if asked and QUERIES not in taken_over:
         write_queries(asked, directory)
 
-    unread = {path: message for path, message in unread.items() if path in files}
-    _tell_of(listing, len(files), unread)
+    reasons = {path.relative_to(root).as_posix(): why for path, why in plan.left_out.items()}
+    reasons = listing.left_out | reasons | unread
+    read = {*listing.names, *taken_over}.difference(reasons)
+    _tell_of(listing, len(read), reasons)
+    _tell_of_texts(
+        listing.root, rows.copies, sorted(path.relative_to(root).as_posix() for path in latin)
+    )
+
+
+def _reason(error: Exception, path: Path) -> str:
+    """Return why a file cannot be read, without its path."""
+    said = " ".join(str(error).split())[:300]
+    if isinstance(error, InputError):
+        return said.removeprefix(f"{path}: ")
+    return f"{type(error).__name__} {said}; please report it"
+
+
+def _take_over(name: str, root: Path, directory: Path) -> None:
+    """Copy a file of the folder that is no document."""
+    file = inside(root / name, root)
+    if file is None:
+        raise InputError("no regular file of this folder")
+    content = read_text(file)
+    with complete(directory / name) as text:
+        text.write(content)
+
+
+class _Rows:
+    """The parts of files as rows, each text once and each id once."""
+
+    def __init__(self, named: frozenset[str]) -> None:
+        self.copies: Counter[str] = Counter()  # by the first file that has the text
+        self._named = named  # ids of which no text is left out
+        self._ids: set[str] = set()
+        self._first: dict[bytes, str] = {}  # id of the first part with a title and a text
+
+    def add(self, name: str, part: FilePart) -> dict[str, Any]:
+        """Return a part as a row, whose references are labels; of a copy only the first id."""
+        row_id = base = _id(name, part.anchor)
+        number = 1
+        while row_id in self._ids:
+            number += 1
+            row_id = f"{base}~{number}"
+
+        said = f"{part.title}\0{part.text}".encode("utf-8", "surrogatepass")
+        digest = hashlib.sha256(said).digest()
+        first = self._first.setdefault(digest, row_id)
+        if first != row_id and row_id not in self._named:
+            self.copies[first.partition("#")[0]] += 1
+            return {"id": first}
+        self._ids.add(row_id)
+        return _row(row_id, part)
 
 
 def _resolved(
-    lines: Iterable[str],
-    files: Sequence[Path],
-    kept: set[Path],
-    places: Mapping[str, str],
-    asked: list[Statement],
+    lines: Iterable[str], places: Mapping[str, str], asked: list[Statement]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of some files, with the ids of documents in place of labels.
+    """Yield rows with the ids of documents in place of labels.
 
     Statements whose proofs refer to documents are added to `asked`.
     """
     for line in lines:
-        number, row = json.loads(line)
-        if files[number] not in kept:
-            continue
+        row = json.loads(line)
         ids = [places[label] for label in row.pop("references") if label in places]
         others = [name for name in dict.fromkeys(ids) if name != row["id"]]
         statement = row.pop("statement")
@@ -262,25 +280,21 @@ def _resolved(
         yield row
 
 
-def _included(path: Path, root: Path) -> set[Path]:
-    if _ending(path.name) not in READERS:
-        return set()
-    try:
-        return taken_in(path, root)
-    except InputError:  # it is counted where its parts are read
-        return set()
-
-
-def _id(path: Path, root: Path, anchor: str) -> str:
-    name = path.relative_to(root).as_posix()
+def _id(name: str, anchor: str) -> str:
+    """Return the id of a part of a file: of at most as many bytes as an id may have."""
     if anchor:
-        name += f"#{anchor[:_LONGEST_ANCHOR]}"
-    return _NO_ID.sub(lambda found: quote(found[0], errors="replace"), name)
+        name += f"#{anchor}"
+    written = _NO_ID.sub(lambda found: quote(os.fsencode(found[0])), name)
+    encoded = written.encode()
+    if len(encoded) <= LONGEST_ID:
+        return written
+    digest = hashlib.sha256(encoded).hexdigest()[:16]
+    return f"{encoded[: LONGEST_ID - 17].decode(errors='ignore')}-{digest}"
 
 
-def _row(path: Path, root: Path, part: FilePart) -> dict[str, Any]:
+def _row(row_id: str, part: FilePart) -> dict[str, Any]:
     """Return a part as a row of the corpus, whose references are labels."""
-    row: dict[str, Any] = {"id": _id(path, root, part.anchor), "title": part.title}
+    row: dict[str, Any] = {"id": row_id, "title": part.title}
     row["text"] = part.text
     if part.kind is not None:
         row["kind"] = part.kind
@@ -295,41 +309,68 @@ def _row(path: Path, root: Path, part: FilePart) -> dict[str, Any]:
     return row
 
 
-def _tell_of(listing: Listing, files: int, unread: Mapping[Path, str]) -> None:
-    """Say how many files were read, and what of the folder was not."""
+def _tell_of(listing: Listing, read: int, left_out: Mapping[str, str]) -> None:
+    """Say how many files were read, and what of the folder was not, with the reasons."""
     from arqmath_bm25.core.progress import counted, tell
 
-    endings = Counter(_ending(name) or "without an ending" for name in listing.others)
-    left_out = [f"{count:,} {ending}" for ending, count in sorted(endings.items())]
-    if listing.links:
-        left_out.append(f"{counted(listing.links, 'links')} out of the folder")
-    if unread:
-        names = [str(path.relative_to(listing.root)) for path in unread]
-        left_out.append(f"{len(unread):,} that cannot be read ({_first(names)})")
+    endings = Counter(ending_of(name) or "without an ending" for name in listing.others)
+    said = [f"{count:,} {ending}" for ending, count in sorted(endings.items())]
+    names: dict[str, list[str]] = {}
+    for name, reason in left_out.items():
+        names.setdefault(reason, []).append(name)
+    if names:
+        said.append(f"{len(left_out):,} named below")
+    line = f"{listing.root}: {counted(read, 'files')} read"
+    if said:
+        line += f"; left out: {', '.join(said)}"
+    tell(line)
+    for reason, files in names.items():
+        tell(f"{listing.root}: left out, {reason}: {_first(files, _LISTED)}")
 
-    said = f"{listing.root}: {counted(files - len(unread), 'files')} read"
-    if left_out:
-        said += f"; left out: {', '.join(left_out)}"
-    tell(said)
-    for message in list(unread.values())[:_NAMED]:
-        tell(message)
+
+def _tell_of_texts(root: Path, copies: Counter[str], latin: Sequence[str]) -> None:
+    """Say which texts were in the folder twice, and which were decoded without a declaration."""
+    from arqmath_bm25.core.progress import counted, tell
+
+    if copies:
+        parts = counted(copies.total(), "parts")
+        names = _first(list(copies))
+        tell(f"{root}: {parts} left out, with title and text of others ({names})")
+    if latin:
+        tell(f"{root}: read as Latin-1, as nothing else is declared: {_first(latin)}")
 
 
 # Tables
 
 
 def _csv_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a CSV file, whose header shows what separates its columns."""
+    csv.field_size_limit(sys.maxsize)  # a cell may hold a long text
     with open_bytes(path) as file:
-        lines = (line.decode("utf-8-sig") for line in file)
+        lines = (decoded(line, str(path), number) for number, line in enumerate(file, 1))
+        header = next(lines, "")
+        separator = max(",;\t|", key=header.count)
+        table = csv.reader(chain([header], lines), delimiter=separator, strict=True)
         try:
-            for row in csv.DictReader(lines):
-                yield {name: text for name, text in row.items() if name and text}
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: {error}; expected a CSV file in UTF-8") from None
+            columns = next(table, [])
+            for name in columns:
+                if columns.count(name) > 1:
+                    raise InputError(f"{path}: row 1: two columns {name}; rename one of them")
+            for cells in filter(None, table):
+                if len(cells) > len(columns):
+                    raise InputError(
+                        f"{path}: line {table.line_num}: {len(cells)} cells, for {len(columns)} "
+                        "columns; put quotes around a text with commas"
+                    )
+                yield {name: text for name, text in zip(columns, cells, strict=False) if text}
+        except csv.Error as error:
+            raise InputError(f"{path}: line {table.line_num}: not CSV: {error}") from None
 
 
 def _json_rows(lines: Iterable[bytes], path: Path) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(lines, 1):
+        if len(line) == _LONGEST_LINE:
+            raise InputError(f"{path}: line {number}: longer than {_LONGEST_LINE:,} bytes")
         if not line.strip():
             continue
         try:
@@ -343,8 +384,8 @@ def _json_rows(lines: Iterable[bytes], path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _gzip_rows(path: Path) -> Iterator[dict[str, Any]]:
-    with open_bytes(path) as lines:
-        yield from _json_rows(lines, path)
+    with open_bytes(path) as file:
+        yield from _json_rows(iter(partial(file.readline, _LONGEST_LINE), b""), path)
 
 
 def _zst_rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -362,6 +403,8 @@ def _lines(stream: Any) -> Iterator[bytes]:
     for block in iter(partial(stream.read, 1 << 20), b""):
         *lines, rest = (rest + block).split(b"\n")
         yield from lines
+        if len(rest) >= _LONGEST_LINE:
+            yield rest[:_LONGEST_LINE]
 
     yield rest
 

@@ -24,12 +24,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from arqmath_bm25.collection.file_collection import (
-    Listing,
+    TAKEN_OVER,
     folder_name,
-    listed,
+    listed_sources,
+    plan_of,
     tell_of_changes,
     write_files,
 )
+from arqmath_bm25.collection.folder_texts import inside
+from arqmath_bm25.collection.listing import Listing
 from arqmath_bm25.collection.own_documents import (
     CORPUS,
     IRDS,
@@ -210,12 +213,18 @@ class Inputs:
         if not read_all:
             known = before.get("files", {})
 
-        listing = listed(data, indexes)
-        watched = dict.fromkeys([*listing.watched, *known])
+        listing = listed_sources(data, indexes)
+        root = Path(os.path.realpath(listing.root))
+        own = set(listing.names)
+        beside = [name for name in [*TAKEN_OVER, *known] if name not in own]
+        beside = [name for name in beside if inside(root / name, root)]
+        watched = dict.fromkeys([*listing.names, *beside])
         states = _states(listing.root, watched, known)
         # What a file takes in may be there only now.
         if states != known or before.get("others") != listing.others:
-            watched = dict.fromkeys([*listing.watched, *listing.taken_in()])
+            taken = (os.path.relpath(path, root) for path in plan_of(listing).taken)
+            beside = [name for name in beside if name in TAKEN_OVER]
+            watched = dict.fromkeys([*listing.names, *beside, *sorted(taken)])
             states = _states(listing.root, watched, states)
         return cls(data, listing, states, before)
 

@@ -53,7 +53,7 @@ IRDS: Final = "irds:"  # before the name of a set of ir_datasets
 _EXCLUDED: Final = {"bright": -100}
 _ENDINGS: Final = (".jsonl", ".tsv")
 _ID: Final = re.compile(r"[^\s\x00-\x1f\x7f\ud800-\udfff]+")
-_LONGEST_ID: Final = 512  # bytes of UTF-8; OpenSearch takes no longer ids
+LONGEST_ID: Final = 512  # bytes of UTF-8; OpenSearch takes no longer ids
 _TAG: Final = re.compile(
     r"</(?:p|div|span|li|[uo]l|em|strong|code|pre|a|b|i|h[1-6]|blockquote|t[dhr]|script"
     r"|(?:[a-z]{1,9}:)?math)>|<br\s{0,9}/?>",
@@ -253,10 +253,10 @@ def _read(path: Path, number: int, line: bytes, reader: RowReader) -> UserDocume
         ) from None
 
     document = reader(where, text)
-    if not _ID.fullmatch(document.doc_id) or len(document.doc_id.encode()) > _LONGEST_ID:
+    if not _ID.fullmatch(document.doc_id) or len(document.doc_id.encode()) > LONGEST_ID:
         raise InputError(
             f"{where}: id is {shown(document.doc_id)}; expected text without white space or "
-            f"control characters, of at most {_LONGEST_ID} bytes"
+            f"control characters, of at most {LONGEST_ID} bytes"
         )
 
     return document
@@ -325,9 +325,16 @@ def corpus_digest(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def _corpus_lines(rows: Iterable[Mapping[str, Any]], source: Path) -> Iterator[str]:
     """Yield documents as the lines of a corpus."""
-    lines = (json.dumps(row, default=str).encode() for row in rows)
+    lines = (json.dumps(row, default=_as_text).encode() for row in rows)
     for document, _ in _documents(source, lines, _of_json):
         yield _ENCODE(document._asdict())
+
+
+def _as_text(value: object) -> str:
+    """Return a value of a row that JSON does not know, such as a date."""
+    if isinstance(value, bytes):
+        raise InputError(f"a row holds the bytes {value[:20]!r}; expected text, decode them")
+    return str(value)
 
 
 def write_queries(statements: Iterable[Statement], directory: Path) -> None:

@@ -319,7 +319,7 @@ def _notebook_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePar
 
     for cell_type, source in sources:
         if cell_type == "markdown":
-            blocks.append(source)
+            blocks.append(source.encode("utf-8", "replace").decode())  # no half of a character
         elif cell_type == "code":
             fence = "`" * (3 + len(max(re.findall(r"`+", source), key=len, default="")))
             blocks.append(f"{fence}\n{source}\n{fence}")
@@ -343,8 +343,18 @@ def _html_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
     return _parts(page.body, "", "post", page.title)
 
 
+_NUMERIC: Final = re.compile(r"[0-9.,;:|+\-/]")
+_SAMPLE: Final = 100_000  # characters
+_LEAST_TABLE: Final = 500
+_SHARE_OF_TABLE: Final = 0.5
+
+
 def _plain_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
     """Return a text with its first line as the title, if an empty line follows that."""
+    sample = "".join(text[:_SAMPLE].split())
+    share = len(_NUMERIC.findall(sample)) / max(1, len(sample))
+    if len(sample) >= _LEAST_TABLE and share >= _SHARE_OF_TABLE:
+        raise InputError(f"{path}: a table: {share:.0%} of it are numbers and separators")
     first, _, rest = text.strip().partition("\n")
     is_title = rest.startswith("\n") and len(first) <= 100
     if is_title:

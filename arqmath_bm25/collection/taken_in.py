@@ -7,7 +7,11 @@ in by directives and embedded notes, relative to the file itself.
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +21,9 @@ from arqmath_bm25.analysis.markdown_html import front_matter
 from arqmath_bm25.collection.folder_texts import LATIN_1, inside, text_of
 
 MARKDOWN: Final = frozenset((".markdown", ".md", ".qmd", ".rmd"))
+_TAKE_IN: Final = MARKDOWN | {".tex", ".ltx"}
+_COMMAND: Final = re.compile(r"\\[A-Za-z@]+\*?(?:\[[^\[\]]*\])?(?:\{[^{}]*\})*")
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _DEEPEST: Final = 100  # files within files
 BEGIN: Final = r"\begin{document}"
 END: Final = r"\end{document}"
@@ -54,9 +61,10 @@ class SourceInputs:
     """The files that one main file takes in; none outside the folder is read."""
 
     def __init__(self, root: Path) -> None:
-        self.root = Path(root).resolve()
+        self.root = Path(os.path.realpath(root))
         self.taken: set[Path] = set()  # files that are no documents of their own then
         self.body: set[Path] = set()  # those of them after \begin{document}
+        self.is_frame = False  # whether most words of the body are of files that are taken in
         self.latin: set[Path] = set()  # files whose encoding nothing declares
         self._encoding = ""  # of the main file
         self._once: set[Path] = set()
@@ -76,11 +84,14 @@ class SourceInputs:
 
     def expanded(self, text: str, path: Path) -> str:
         """Return the text of the main file with the files that it takes in."""
-        self._once.add(path.resolve())
+        self._once.add(Path(os.path.realpath(path)))
         if path.suffix.lower() in MARKDOWN:
             return self._markdown(text, path, 0)
-        self._preamble = text.partition(BEGIN)[0]
-        return self._latex(without_comments(text), (path.parent, path.parent), 0)
+        text = without_comments(text)
+        self._preamble, _, own = text.partition(BEGIN)
+        source = self._latex(text, (path.parent, path.parent), 0)
+        self.is_frame = 2 * _words(own) <= _words(source.partition(BEGIN)[2])
+        return source
 
     def _take(self, file: Path, depth: int) -> str | None:
         """Return the text of a file that is taken in now; None if it was already."""
@@ -204,8 +215,58 @@ class SourceInputs:
         return None
 
 
-def taken_in(path: Path, root: Path) -> set[Path]:
-    """Return the files that a file takes in, directly or not."""
-    inputs = SourceInputs(root)
-    inputs.expanded(inputs.read(path), path)
-    return inputs.taken
+@dataclass
+class Plan:
+    """Which files of a folder are documents of their own."""
+
+    inputs: dict[Path, SourceInputs]  # of these files, in order
+    left_out: dict[Path, str]  # main files whose chapters are those of another one
+
+    @property
+    def taken(self) -> set[Path]:
+        """The files that others take in."""
+        return set().union(*(each.taken for each in self.inputs.values()))
+
+
+def planned(files: Sequence[Path], root: Path, named: Callable[[Path], bool]) -> Plan:
+    """Return which files below a real folder are main ones; those that are `named` stay.
+
+    Of files that take in each other, the first one stays. Of main files that take in the same
+    chapters the one that takes in most, then the one with the shorter path.
+    """
+    inputs: dict[Path, SourceInputs] = {}
+    taken: set[Path] = set()
+
+    def add(path: Path) -> None:
+        inputs[path] = SourceInputs(root)
+        if path.suffix.lower() in _TAKE_IN:
+            with suppress(Exception):  # its reader says why it cannot be read
+                inputs[path].expanded(inputs[path].read(path), path)
+        taken.update(inputs[path].taken)
+
+    for path in files:
+        if path not in taken:
+            add(path)
+    for path in taken.intersection(inputs):  # later ones take these in
+        del inputs[path]
+    taken = set().union(*(each.taken for each in inputs.values()))
+    for path in files:  # of a file that is deep within others
+        if path not in taken and path not in inputs:
+            add(path)
+
+    plan = Plan({path: inputs[path] for path in files if path in inputs}, {})
+    mains = [path for path, each in plan.inputs.items() if each.body and each.is_frame]
+    mains.sort(key=lambda path: (-len(inputs[path].body), len(str(path)), str(path)))
+    shown: dict[Path, Path] = {}
+    for path in mains:
+        body = inputs[path].body
+        if body <= shown.keys() and not named(path):
+            plan.left_out[path] = f"its chapters are those of {shown[min(body)].name}"
+            del plan.inputs[path]
+        shown |= dict.fromkeys(body - shown.keys(), path)
+    return plan
+
+
+def _words(text: str) -> int:
+    """Count the words of LaTeX outside of commands and their arguments."""
+    return len(_WORD.findall(_COMMAND.sub(" ", text)))

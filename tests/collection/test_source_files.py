@@ -12,7 +12,7 @@ from growth import check_growth
 from arqmath_bm25.analysis.html import read_body
 from arqmath_bm25.collection.own_documents import UserDocument
 from arqmath_bm25.collection.source_files import anchor_of, read_source
-from arqmath_bm25.collection.taken_in import taken_in
+from arqmath_bm25.collection.taken_in import SourceInputs
 from arqmath_bm25.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -123,8 +123,9 @@ def test_inputs_are_read_where_they_are_taken_in(tmp_path: Path) -> None:
     text = r"\section{A} \input{sub/more} \include{absent} End. % \input{sub/deep}"
     parts = parts_of(tmp_path, "main.tex", text)
     assert parts["a"] == "A | Cauchy. Uniform. End."
-    included = taken_in(tmp_path / "main.tex", tmp_path)
-    assert {path.name for path in included} == {"more.tex", "deep.tex"}
+    inputs = SourceInputs(tmp_path)
+    inputs.expanded(text, tmp_path / "main.tex")
+    assert {path.name for path in inputs.taken} == {"more.tex", "deep.tex"}
 
 
 def test_no_input_leads_out_of_the_collection(tmp_path: Path) -> None:

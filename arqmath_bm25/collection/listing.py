@@ -1,0 +1,175 @@
+"""The files of a folder: which are read, and why the others are not.
+
+Left out are hidden files, packages, indexes, what is no regular file of the folder, what a
+`.gitignore` of the folder names, and what a known program wrote from sources that are read
+(listing.toml).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Final
+
+from arqmath_bm25.collection.folder_texts import inside, text_of
+from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.tables import read_table
+
+_TABLE: Final[dict[str, Any]] = read_table(__file__)
+_PACKAGES: Final = frozenset(_TABLE["packages"].split())
+_WRITERS: Final[dict[str, list[str]]] = _TABLE["writers"]
+_OF_SPHINX: Final = frozenset(_TABLE["of_sphinx"].split())
+_SPHINX: Final = frozenset(("objects.inv", "searchindex.js"))
+_IGNORE: Final = ".gitignore"
+Rules = list[tuple[str, Any]]  # a folder, and its .gitignore as pathspec reads it
+
+
+@dataclass
+class Listing:
+    """The files of a folder."""
+
+    root: Path
+    names: list[str] = field(default_factory=list)  # of those that are read, in order
+    others: list[str] = field(default_factory=list)  # of other forms
+    left_out: dict[str, str] = field(default_factory=dict)  # files and folders, with the reason
+
+    @cached_property
+    def files(self) -> list[Path]:
+        """The files that are read."""
+        return [self.root / name for name in self.names]
+
+
+def ending_of(name: str) -> str:
+    """Return the ending of a name in lower case: .md, .jsonl.gz."""
+    _, *endings = name.lower().strip(".").split(".")
+    count = 2 if endings[-1:] in (["gz"], ["zst"]) else 1
+    return "".join(f".{ending}" for ending in endings[-count:])
+
+
+def listed(
+    data: Path, indexes: Path, endings: Collection[str], without: Collection[str], everything: bool
+) -> Listing:
+    """List the files of a folder with some endings, or a single file; `everything` reads all."""
+    if data.is_file():
+        return Listing(data.parent, [data.name])
+
+    listing = Listing(data)
+    walk = Walk(listing, indexes, everything)
+    names = [name for name in walk.names() if name not in without]
+    outputs = tuple(walk.outputs)
+    for output, project in walk.outputs.items():
+        written = [name for name in names if name.startswith(output)]
+        sources = (name for name in names if name.startswith(project))
+        if written and any(
+            ending_of(name) in endings and not name.startswith(outputs) for name in sources
+        ):
+            names = [name for name in names if not name.startswith(output)]
+            listing.left_out[output] = f"{len(written):,} files written from sources that are read"
+    for name in names:
+        if ending_of(name) in endings:
+            listing.names.append(name)
+        else:
+            listing.others.append(name)
+    return listing
+
+
+class Walk:
+    """A walk over a folder, which notes what is left out; `everything` follows no .gitignore."""
+
+    def __init__(self, listing: Listing, indexes: Path, everything: bool = False) -> None:
+        self.outputs: dict[str, str] = {}  # folders that programs write, and of which project
+        self._listing = listing
+        self._root = Path(os.path.realpath(listing.root))
+        self._indexes = os.path.realpath(indexes)
+        self._everything = everything
+
+    def names(self) -> Iterator[str]:
+        """Yield the names of the files, in order; no folder is a link."""
+        folders: list[tuple[str, Rules]] = [("", [])]
+        while folders:
+            folder, rules = folders.pop()
+            entries = self._entries(folder)
+            names = {entry.name for entry in entries}
+            if not self._everything:
+                rules = rules + self._rules(folder, names)
+                self._note_outputs(folder, names)
+            inner = []
+            for entry in entries:
+                name = folder + entry.name
+                if entry.name.startswith("."):
+                    continue
+                is_folder = entry.is_dir(follow_symlinks=False)
+                why = self._why_not(name, entry, is_folder, rules, names)
+                if why:
+                    self._listing.left_out[name] = why
+                elif is_folder:
+                    inner.append((f"{name}/", rules))
+                else:
+                    yield name
+            folders += reversed(inner)
+
+    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(self._root / folder) as found:
+                return sorted(found, key=attrgetter("name"))
+        except OSError as error:
+            self._listing.left_out[folder] = f"the folder cannot be read: {error.strerror}"
+            return []
+
+    def _why_not(
+        self, name: str, entry: os.DirEntry[str], is_folder: bool, rules: Rules, names: set[str]
+    ) -> str:
+        """Return why a file or folder is left out; "" if it is not."""
+        if is_folder and entry.name in _PACKAGES:
+            return "packages or builds"
+        if is_folder and os.path.realpath(entry.path) == self._indexes:
+            return "the indexes"
+        is_regular = is_folder or entry.is_file(follow_symlinks=False)
+        if not is_regular and not inside(Path(entry.path), self._root):
+            return "no regular file of this folder"
+        if self._everything:
+            return ""
+        if entry.name in _OF_SPHINX and not names.isdisjoint(_SPHINX):
+            return "written by Sphinx"
+        for folder, spec in reversed(rules):
+            path = name.removeprefix(folder) + "/" * is_folder
+            is_ignored = spec.check_file(path).include
+            if is_ignored:
+                return "named by .gitignore"
+            if is_ignored is not None:
+                return ""
+        return ""
+
+    def _rules(self, folder: str, names: set[str]) -> Rules:
+        """Return the rules of the .gitignore of a folder."""
+        if _IGNORE not in names:
+            return []
+        import pathspec
+
+        lines = self._text(folder + _IGNORE).splitlines()
+        return [(folder, pathspec.GitIgnoreSpec.from_lines(lines))]
+
+    def _note_outputs(self, folder: str, names: set[str]) -> None:
+        """Note the folders that known programs write, as their configurations say."""
+        for config in sorted(names.intersection(_WRITERS)):
+            key, *defaults = _WRITERS[config]
+            said = None
+            if key:
+                line = rf"^[ \t]*{key}[ \t]*[:=][ \t]*[\"']?([^\"'#\n]+)"
+                said = re.search(line, self._text(folder + config), re.MULTILINE)
+            for output in [said[1].strip()] if said else defaults:
+                path = os.path.normpath(folder + output)
+                if path != "." and not folder.startswith(f"{path}/"):
+                    self.outputs[f"{path}/"] = folder
+
+    def _text(self, name: str) -> str:
+        try:
+            file = inside(self._root / name, self._root)
+            return text_of(file)[0] if file else ""
+        except InputError:
+            return ""
