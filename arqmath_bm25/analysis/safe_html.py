@@ -38,6 +38,8 @@ _SANITISER: Final = nh3.Cleaner(
 )
 _TAG: Final = re.compile(r'(<[^<>"]*(?:"[^"]*"[^<>"]*)*>)')
 _CODE: Final = re.compile(r"<(/?)(?:code|pre)\b")
+_PRE_EDGE: Final = re.compile(r"(</?pre\b)", re.IGNORECASE)
+_LINE_END: Final = "\u2028"  # of a line of code, as `cut_spans` makes blanks of the others
 _BLOCK: Final = re.compile(r"</?(?:p|div|br|li|dd|td|blockquote)\b")
 _AND: Final = "\ue006"  # It replaces an `&` in text, for which nh3 takes more than linear time.
 _UNPRINTABLE: Final = re.compile(
@@ -58,7 +60,11 @@ def safe_body(
 
     Code is not given to `prose`. Any string is read; nothing raises.
     """
-    text, formulas = cut_spans(html)
+    edges = _PRE_EDGE.split(html)  # Text and edges alternate.
+    for position in range(2, len(edges), 2):
+        if not edges[position - 1].startswith("</"):
+            edges[position] = edges[position].replace("\n", _LINE_END)
+    text, formulas = cut_spans("".join(edges))
     pieces = _TAG.split(escape_bare_less(text.replace(_AND, "")))
     pieces[::2] = [between.replace("&", _AND) for between in pieces[::2]]
     clean = _SANITISER.clean("".join(pieces))
@@ -72,7 +78,7 @@ def safe_body(
         # The character is replaced, not removed: nh3 takes `java\ue006script:` for a harmless
         # address, and without the character it would be a script.
         parts.append(_UNPRINTABLE.sub("\ufffd", before))
-        content = unescape(content.replace(_AND, "&"))
+        content = unescape(content.replace(_AND, "&")).replace(_LINE_END, "\n")
         code += _code_opened(before)
         if code:
             parts += _write(hide_math(content), formulas, formula, plain, delimiters)
