@@ -17,7 +17,7 @@ from arqmath_bm25.collection.file_collection import is_file_collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RunTask
 from arqmath_bm25.core.progress import console, counted, progress, status, tell
-from arqmath_bm25.core.stores import stores
+from arqmath_bm25.core.stores import is_store, stores
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import state_of
@@ -222,8 +222,11 @@ def _by_task(configs: Iterable[Path]) -> dict[str, Path]:
 def _opened(place: SearchPlace, configs: Mapping[str, Path], builds: bool) -> dict[str, Index]:
     """Open the index of every task that has one; InputError if there is none.
 
-    With `builds`, own documents are indexed first.
+    With `builds`, own documents are indexed first. DATA may be the store of an index, too.
     """
+    if place.data is not None and is_store(str(place.data)):
+        index = replace(place, data=None).opened(str(place.data))
+        return {index.task.name: index}
     opened = {}
     missing = []
     builds = builds or place.collection.is_imported

@@ -12,11 +12,13 @@ from urllib.request import Request, urlopen
 
 import pytest
 from hostile_collection import TITLE, write_collection
+from program import arqmath
 from selectolax.lexbor import LexborHTMLParser
 from serving import Client, build_indexes, documents_site, open_site, running
 
 import arqmath_bm25 as arq
-from arqmath_bm25.cli.pages import serve
+from arqmath_bm25.cli.pages import _opened, serve
+from arqmath_bm25.cli.shared.options import SearchPlace
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
@@ -99,6 +101,14 @@ def ask(address: str, host: str) -> bytes:
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:80", "[::1]:8000", "LOCALHOST"])
 def test_the_server_answers_to_its_own_names(client: Client, host: str) -> None:
     assert ask(client.address, host).startswith(b"HTTP/1.1 200")
+
+
+def test_the_path_of_an_index_is_what_is_served(tmp_path: Path) -> None:
+    (tmp_path / "mine.jsonl").write_text('{"id": "1", "text": "prime ideals"}\n')
+    arqmath("index", "docs", "--data", tmp_path / "mine.jsonl", "--indexes", tmp_path / "i")
+    (store,) = (tmp_path / "i/mine/docs").glob("flat-*")
+    opened = _opened(SearchPlace(store), {}, builds=True)
+    assert opened["docs"].directory == store
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "[evil"])
