@@ -249,7 +249,7 @@ class Collection(_ValueObject, Files):
         if opened is None:
             with closing(Processes(threads)) as workers:
                 for content in with_needed([asked.index_task], collection):
-                    ensure(content, workers, [backend], read_all=overwrite)
+                    ensure(content, workers, [backend])
             opened = TaskIndex.of(asked, collection, backend)
 
         return Index._of(opened, threads)

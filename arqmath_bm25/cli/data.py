@@ -190,7 +190,7 @@ def _check_store(store: Path) -> None:
         raise InputError(f"{store}: {MANIFEST} is missing; `index` builds it anew")
     damages = list(manifest.damages(store, read_all=True))
     if damages:
-        raise InputError(f"{store}: {'; '.join(damages)}; `index --overwrite` builds it anew")
+        raise InputError(f"{store}: {'; '.join(damages)}; `index` builds it anew")
 
     size = sum(size for size, _ in manifest.files.values())
     out.print(f"{store}: made with {json.dumps(manifest.recipe)}", markup=False)

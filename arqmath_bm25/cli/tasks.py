@@ -107,7 +107,7 @@ def index(
             collection = collection.configured(chosen).imported(overwrite)
         tasks = [of_config(name, collection, config).index_task for name in names]
         for content in with_needed(tasks, collection):
-            for built in ensure(content, workers, engines, keep_documents, overwrite):
+            for built in ensure(content, workers, engines, keep_documents):
                 state = "up to date"
                 if built.manifest:
                     counts, seconds = built.manifest.counts, built.manifest.seconds

@@ -119,19 +119,6 @@ def import_of_rows(rows: Iterable[Mapping[str, Any]], name: str | None) -> Impor
     return Import(name, {"rows": digest}, partial(write_corpus, documents))
 
 
-def import_of_set(name: str) -> Import:
-    """Return the import of a set of ir_datasets."""
-    return Import(_set_name(name), {"set": name}, partial(write_ir_dataset, name))
-
-
-def import_of_files(data: Path, indexes: Path, whole: bool, read_all: bool = False) -> Import:
-    """Return the import of a folder, a file or a table as it is now."""
-    name = folder_name(data)
-    inputs = Inputs.of(data, indexes, name, read_all)
-    recipe = {"version": __version__, "whole": whole, "files": inputs.digest}
-    return Import(name, recipe, partial(write_files, inputs.listing, whole=whole), inputs)
-
-
 def imported(data: str | Path | Import, indexes: Path, whole: bool, read_all: bool = False) -> Path:
     """Return the store with the rows of DATA as it is now; with `read_all`, every byte is read."""
     return importing(data, indexes, whole, read_all).ensure(indexes, read_all)
@@ -143,9 +130,13 @@ def importing(
     """Return the import of DATA as it is now, which may not have been written yet."""
     if isinstance(data, Import):
         return data
+    name = import_name(data)
     if str(data).startswith(IRDS):
-        return import_of_set(str(data).removeprefix(IRDS))
-    return import_of_files(Path(data), indexes, whole, read_all)
+        of_set = str(data).removeprefix(IRDS)
+        return Import(name, {"set": of_set}, partial(write_ir_dataset, of_set))
+    inputs = Inputs.of(Path(data), indexes, name, read_all)
+    recipe = {"version": __version__, "whole": whole, "files": inputs.digest}
+    return Import(name, recipe, partial(write_files, inputs.listing, whole=whole), inputs)
 
 
 def import_name(data: str | Path | Import) -> str:
@@ -153,12 +144,8 @@ def import_name(data: str | Path | Import) -> str:
     if isinstance(data, Import):
         return data.name
     if str(data).startswith(IRDS):
-        return _set_name(str(data).removeprefix(IRDS))
+        return re.sub(r"[^A-Za-z0-9._-]", "-", str(data).removeprefix(IRDS))
     return folder_name(Path(data))
-
-
-def _set_name(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]", "-", name)
 
 
 def is_import(data: Path) -> bool:

@@ -23,7 +23,6 @@ from arqmath_bm25.core.errors import NoIndexError
 from arqmath_bm25.core.manifest import CHECKSUMS, store_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -98,16 +97,6 @@ class TestedNumbers:
             if crc32(content.data) != self._checksums[block]:
                 _refuse(self._path)
             self._untested[block] = False
-
-
-def faulty(store: Path) -> Iterator[Path]:
-    """Yield the files of a store that are not as they were written, by their checksums."""
-    for beside in sorted(store.rglob(f"*{CHECKSUMS}")):
-        path = beside.with_name(beside.name.removesuffix(CHECKSUMS))
-        try:
-            read_bytes(path)
-        except NoIndexError:
-            yield path
 
 
 def _checksums(content: NDArray[np.uint8]) -> NDArray[np.uint32]:

@@ -39,7 +39,6 @@ from arqmath_bm25.core.building import DOCUMENTS, building, sweep
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest
 from arqmath_bm25.core.progress import status
 from arqmath_bm25.core.stores import why_unusable
-from arqmath_bm25.core.tested import faulty
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.core.writing import contents
@@ -68,22 +67,19 @@ def ensure(
     workers: Workers = HERE,
     engines: Iterable[Engine] = (AUTO,),
     keep_documents: bool = False,
-    read_all: bool = False,
 ) -> list[ReadyStore]:
     """Build the stores of an index that are missing or damaged; return the stores of all engines.
 
     The input files are read and analysed once for all engines. With `keep_documents`, the documents
-    stay in the first new store as JSON lines. With `read_all`, every byte of existing stores is
-    read and checked; by default, large files that have not changed since they were last read are
-    not read again.
+    stay in the first new store as JSON lines. Every byte of existing stores is read and checked.
     Raises InputError if a file cannot be read, or if an engine is not available or did not index
     every document.
     """
     ready = list[ReadyStore]()
     to_build: dict[Engine, Path] = {}
     for engine, store in content.stores(engines).items():
-        fault = why_unusable(store, content.recipe, content.sources, read_all)
-        if fault or any(faulty(store)) or not is_loaded(engine, content.task, store):
+        fault = why_unusable(store, content.recipe, content.sources, read_all=True)
+        if fault or not is_loaded(engine, content.task, store):
             to_build[engine] = store
         else:
             sweep(store)

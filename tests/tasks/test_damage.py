@@ -198,7 +198,7 @@ def test_what_the_message_advises_mends_the_index(all_indexes: Path, tmp_path: P
             assert searched(place, task, each) == expected[task, each], (case, each)
 
 
-def test_overwrite_mends_what_only_reading_all_shows(
+def test_index_mends_what_only_reading_all_shows(
     indexes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = tmp_path / "indexes"
@@ -215,10 +215,9 @@ def test_overwrite_mends_what_only_reading_all_shows(
     remembered = tmp_path / "cache" / "arqmath-bm25" / "digests.json"
     (now,) = writing.digests([path], read_all=True)
     remembered.write_text(remembered.read_text().replace(now, good))
-    tasks.index("task1", indexes=copy, engine=["lucene"])
     with pytest.raises(InputError, match=f"{path.name} has other content than was written"):
         inspect(index)
-    tasks.index("task1", indexes=copy, overwrite=True, engine=["lucene"])
+    tasks.index("task1", indexes=copy, engine=["lucene"])
     inspect(index)
     assert ranking(copy) == expected
 
