@@ -318,7 +318,7 @@ def _run_file(
     if existing and differs:
         raise InputError(
             f"{target}: this run was made with other settings or data; --overwrite replaces it, "
-            "another run.id in the configuration or another --runs keeps both"
+            "another run.team in the configuration or another --runs keeps both"
         )
     return target, manifest
 

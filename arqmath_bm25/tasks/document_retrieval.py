@@ -308,10 +308,6 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
         ids = IdTable(index.directory / _IDS)
         return CitedRanker(index, settings, by_fields, _corpus(index.collection), ids)
 
-    def tag(self, variant: str) -> str:
-        """Return the tag of the run of a variant."""
-        return f"{self.settings.run.team}-{variant}"
-
     def file_stem(self, tag: str, variant: str) -> str:
         """Return the variant: the folder has the name of the queries."""
         return variant

@@ -130,14 +130,23 @@ class QuerySettings(Settings):
     brevity: Weight = 0
 
 
-class RunSettings(Settings):
-    """Names of run files."""
+class TeamSettings(Settings):
+    """Names of runs."""
 
     team: NamePart
-    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.]+$")]
     primary: str
 
-    def tag(self, task: RunTask, variant: Variant) -> str:
+    def tag(self, task: RunTask, variant: Any) -> str:
+        """Return the tag of the run of a variant."""
+        return f"{self.team}-{variant}"
+
+
+class RunSettings(TeamSettings):
+    """Official names of runs."""
+
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.]+$")]
+
+    def tag(self, task: RunTask, variant: Any) -> str:
         """Return the tag of the run of a variant, its official name."""
         method: Literal["", "extract"] = ""
         if task == "task3":
@@ -154,9 +163,9 @@ class RerankSettings(Settings):
 
 
 class LabSettings(TaskSettings):
-    """Settings that the labs' tasks share: official names of runs."""
+    """Settings of tasks whose runs have the name of a team."""
 
-    run: RunSettings
+    run: TeamSettings
 
     @property
     def primary(self) -> str:
@@ -164,7 +173,7 @@ class LabSettings(TaskSettings):
         return self.run.primary
 
     def tag(self, task: RunTask, variant: Any) -> str:
-        """Return the tag of the run of a variant, its official name."""
+        """Return the tag of the run of a variant."""
         return self.run.tag(task, variant)
 
     @model_validator(mode="after")
@@ -256,6 +265,7 @@ class Task1Settings(FieldSettings):
         "question_text", "question_math", "question_operators",
         "title_text", "title_math", "title_operators", "tags",
     )  # fmt: skip
+    run: RunSettings
     collection: DumpSettings = DumpSettings()
     bag: bool = False  # all words of an answer and its question in one field, `contents`
     model: Literal["bm25", "tf_idf", "linked"] = "bm25"
@@ -266,6 +276,9 @@ class Task1Settings(FieldSettings):
     def _fit_each_other(self) -> Self:
         if (self.bag or self.model == "tf_idf") and self.fields != ("contents",):
             raise ValueError("variants: with bag or tf_idf, `contents` is the one field")
+        weights = {weight for of in self.variants.values() for weight in of.values()}
+        if self.model == "linked" and weights != {1}:
+            raise ValueError("variants: with the model linked nothing is weighed; weights are 1")
         if self.bm25.fields and self.model != "bm25":
             raise ValueError(f"bm25.fields: not with the model {self.model}; delete this key")
         for variant in self.rerank:
@@ -330,6 +343,7 @@ class Task2Settings(RankingSettings):
     """configs/task2.yaml."""
 
     all_fields = get_args(FormulaField)
+    run: RunSettings
     collection: DumpSettings = DumpSettings()
     analysis: FormulaAnalysisSettings = FormulaAnalysisSettings()
     variants: dict[Variant, FormulaVariant]
@@ -351,6 +365,7 @@ def _load_answers(value: object, info: ValidationInfo) -> object:
 class Task3Settings(LabSettings):
     """configs/task3.yaml."""
 
+    run: RunSettings
     ranking: Annotated[Task1Settings, BeforeValidator(_load_answers)]
 
     @property
