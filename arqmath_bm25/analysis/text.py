@@ -1,7 +1,8 @@
 """Prose → words: folded, without stop words, stemmed.
 
-Words are runs of letters or of digits after NFKC and case folding, so that 𝐑, ﬁ and Ä equal R, fi
-and ä. Han ideographs and kana, which have no blanks between words, are pairs of neighbours, and
+Words are runs of letters or of digits after NFKC and case folding, without the marks of Latin
+letters, so that 𝐑, ﬁ and É equal r, fi and e; ü is u, ß is ss, ı is i. A prefix with its hyphen is
+one word with what follows: "non-negative" equals "nonnegative". Han ideographs and kana, which have no blanks between words, are pairs of neighbours, and
 vowel signs belong to their letters. Stemming is Porter's second English stemmer (Snowball, by
 PyStemmer). One analyzer serves all threads.
 """
@@ -81,6 +82,22 @@ def _fewer_marks(run: re.Match[str]) -> str:
     return "".join(kept)
 
 
+def _unmarked_letters() -> dict[int, str]:
+    """Return Latin letters with marks, and the letters without them."""
+    letters = {ord(marked): plain for marked, plain in _TABLE["letters"].items()}
+    for code in (*range(0x00C0, 0x0250), *range(0x1E00, 0x1F00)):
+        first = unicodedata.normalize("NFD", chr(code))[0]
+        if first.isascii():
+            letters[code] = first
+    return letters
+
+
+_UNMARKED: Final = _unmarked_letters()
+_PREFIX: Final = re.compile(
+    rf"(?<![^\W_])({'|'.join(_TABLE['prefixes'].split())})[-\u2010](?=[^\W\d_]{{3}})"
+)
+
+
 # To compile expressions with so many characters takes longer than to read most queries.
 @cache
 def _other_scripts() -> re.Pattern[str]:
@@ -95,8 +112,10 @@ def _word_of_other_scripts() -> re.Pattern[str]:
 def words_in(prose: str) -> list[str]:
     """Return the words of prose in order, folded."""
     if not prose.isascii():
-        prose = normalize("NFKC", prose)
+        prose = normalize("NFKC", prose).translate(_UNMARKED)
     prose = prose.casefold()
+    if "-" in prose or "\u2010" in prose:
+        prose = _PREFIX.sub(r"\1", prose)
     if "'" in prose or "’" in prose:
         prose = _CONTRACTION.sub(" ", prose)
 
