@@ -23,7 +23,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from arqmath_bm25.collection.folder_texts import inside
-from arqmath_bm25.collection.listing import Listing, Walk, ending_of, listed
+from arqmath_bm25.collection.listing import Listing, Walk, ending_of, is_source, listed
 from arqmath_bm25.collection.own_documents import (
     LONGEST_ID,
     QRELS,
@@ -52,9 +52,11 @@ _LONGEST_LINE: Final = 1 << 27  # bytes
 def is_file_collection(data: Path, indexes: Path) -> bool:
     """Return whether DATA is a source file or a table, or a folder with source files."""
     if data.is_file():
-        return ending_of(data.name) in {*READERS, *_TABLES}
+        return ending_of(data.name) in {*READERS, *_TABLES} and is_source(data)
     names = Walk(Listing(data), indexes).names()
-    return data.is_dir() and any(ending_of(name) in READERS for name in names)
+    return data.is_dir() and any(
+        ending_of(name) in READERS and is_source(data / name) for name in names
+    )
 
 
 def listed_sources(data: Path, indexes: Path, everything: bool = False) -> Listing:
@@ -211,9 +213,8 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
     reasons = listing.left_out | reasons | unread
     read = {*listing.names, *taken_over}.difference(reasons)
     _tell_of(listing, len(read), reasons)
-    _tell_of_texts(
-        listing.root, rows.copies, sorted(path.relative_to(root).as_posix() for path in latin)
-    )
+    undeclared = sorted(path.relative_to(root).as_posix() for path in latin)
+    _tell_of_texts(listing.root, listing.names, rows.copies, undeclared)
 
 
 def _reason(error: Exception, path: Path) -> str:
@@ -328,14 +329,18 @@ def _tell_of(listing: Listing, read: int, left_out: Mapping[str, str]) -> None:
         tell(f"{listing.root}: left out, {reason}: {_first(files, _LISTED)}")
 
 
-def _tell_of_texts(root: Path, copies: Counter[str], latin: Sequence[str]) -> None:
-    """Say which texts were in the folder twice, and which were decoded without a declaration."""
+def _tell_of_texts(
+    root: Path, names: Sequence[str], copies: Counter[str], latin: Sequence[str]
+) -> None:
+    """Say which texts were there twice, or decoded without a declaration, or without formulas."""
     from arqmath_bm25.core.progress import counted, tell
 
     if copies:
         parts = counted(copies.total(), "parts")
-        names = _first(list(copies))
-        tell(f"{root}: {parts} left out, with title and text of others ({names})")
+        first = _first(list(copies))
+        tell(f"{root}: {parts} left out, with title and text of others ({first})")
+    if any(name.lower().endswith(".typ") for name in names):
+        tell(f"{root}: formulas of Typst are read as words")
     if latin:
         tell(f"{root}: read as Latin-1, as nothing else is declared: {_first(latin)}")
 

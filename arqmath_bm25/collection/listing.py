@@ -25,6 +25,8 @@ _PACKAGES: Final = frozenset(_TABLE["packages"].split())
 _WRITERS: Final[dict[str, list[str]]] = _TABLE["writers"]
 _OF_SPHINX: Final = frozenset(_TABLE["of_sphinx"].split())
 _SPHINX: Final = frozenset(("objects.inv", "searchindex.js"))
+_PRETEXT: Final = re.compile(rb"<(?:pretext|mathbook)\b")
+_HEAD: Final = 10_000  # bytes
 _IGNORE: Final = ".gitignore"
 Rules = list[tuple[str, Any]]  # a folder, and its .gitignore as pathspec reads it
 
@@ -71,11 +73,22 @@ def listed(
             names = [name for name in names if not name.startswith(output)]
             listing.left_out[output] = f"{len(written):,} files written from sources that are read"
     for name in names:
-        if ending_of(name) in endings:
+        if ending_of(name) in endings and is_source(data / name):
             listing.names.append(name)
         else:
             listing.others.append(name)
     return listing
+
+
+def is_source(path: Path) -> bool:
+    """Return whether a file with an ending of sources is one: of XML, only PreTeXt is."""
+    if path.suffix.lower() != ".xml":
+        return True
+    try:
+        with path.open("rb") as file:
+            return _PRETEXT.search(file.read(_HEAD)) is not None
+    except OSError:
+        return False
 
 
 class Walk:

@@ -334,7 +334,29 @@ def _rst_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
     return _parts(rst_html(text), text, "post", "")
 
 
-# HTML and plain text
+def _light_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
+    """Split org or Typst as Markdown."""
+    from arqmath_bm25.analysis.light_markup import org_markdown, typst_markdown
+
+    read = org_markdown if path.suffix.lower() == ".org" else typst_markdown
+    light = read(text)
+    html = source_html(light.markdown, "markdown", True)
+    parts = _parts(html, light.markdown, "markdown", light.title)
+    return [replace(part, tags=light.tags) for part in parts]
+
+
+# XML, HTML and plain text
+
+
+def _pretext_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
+    """Split PreTeXt at its divisions and statements."""
+    from arqmath_bm25.analysis.pretext_html import pretext_html
+
+    try:
+        html, macros = pretext_html(inputs.expanded(text, path))
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
+    return _parts(html, "", "post", "", preamble_macros(macros))
 
 
 def _html_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
@@ -397,11 +419,15 @@ READERS: Final[dict[str, FileReader]] = {
     ".markdown": _markdown_parts,
     ".md": _markdown_parts,
     ".qmd": _markdown_parts,
+    ".org": _light_parts,
+    ".ptx": _pretext_parts,
     ".rmd": _markdown_parts,
     ".rst": _rst_parts,
     ".tex": _latex_parts,
     ".thy": _formal_parts,
     ".txt": _plain_parts,
+    ".typ": _light_parts,
     ".v": _formal_parts,
     ".xhtml": _html_parts,
+    ".xml": _pretext_parts,
 }

@@ -21,7 +21,12 @@ from arqmath_bm25.analysis.markdown_html import front_matter
 from arqmath_bm25.collection.folder_texts import LATIN_1, inside, text_of
 
 MARKDOWN: Final = frozenset((".markdown", ".md", ".qmd", ".rmd"))
-_TAKE_IN: Final = MARKDOWN | {".tex", ".ltx"}
+_XML: Final = frozenset((".ptx", ".xml"))
+_IN_XML: Final = re.compile(
+    r"<xi:include\b[^<>]*?\bhref\s*=\s*[\"']([^\"'<>]{1,200})[\"'][^<>]*>(?:\s*</xi:include>)?"
+)
+_PROLOGUE: Final = re.compile(r"\A\s*(?:<\?xml[^<>]*\?>\s*)?(?:<!DOCTYPE[^<>\[\]]*>)?")
+_TAKE_IN: Final = MARKDOWN | _XML | {".tex", ".ltx"}
 _COMMAND: Final = re.compile(r"\\[A-Za-z@]+\*?(?:\[[^\[\]]*\])?(?:\{[^{}]*\})*")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _DEEPEST: Final = 100  # files within files
@@ -87,6 +92,8 @@ class SourceInputs:
         self._once.add(Path(os.path.realpath(path)))
         if path.suffix.lower() in MARKDOWN:
             return self._markdown(text, path, 0)
+        if path.suffix.lower() in _XML:
+            return self._xml(text, path.parent, 0)
         text = without_comments(text)
         self._preamble, _, own = text.partition(BEGIN)
         source = self._latex(text, (path.parent, path.parent), 0)
@@ -184,6 +191,20 @@ class SourceInputs:
             if self._file((folder,), f"{name}.tex", name):
                 return self._input(name, (folder, folders[-1]), depth)
         return " "
+
+    # XML
+
+    def _xml(self, text: str, folder: Path, depth: int) -> str:
+        """Return XML with the files that its xi:include name."""
+
+        def content(include: re.Match[str]) -> str:
+            file = self._file((folder,), include[1])
+            taken = file and self._take(file, depth)
+            if not file or not taken:
+                return ""
+            return self._xml(str(taken), file.parent, depth + 1)
+
+        return _IN_XML.sub(content, _PROLOGUE.sub("", text, count=1))
 
     # Markdown
 

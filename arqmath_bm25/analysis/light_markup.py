@@ -1,0 +1,169 @@
+r"""Org and Typst as Markdown with the directives of MyST, which has a reader (markdown_html.py).
+
+Of org: headings with their ids, blocks, drawers, keywords, links, code. Of Typst: headings, labels,
+references, calls with content, comments; its formulas, which are no LaTeX, become words.
+"""
+
+import re
+from typing import Final, NamedTuple
+
+from arqmath_bm25.analysis import markup
+
+_FENCE: Final = "::::::"
+
+
+class LightText(NamedTuple):
+    """A source as Markdown, with what it says of itself."""
+
+    markdown: str
+    title: str = ""
+    tags: tuple[str, ...] = ()
+
+
+# org
+
+_KEYWORD: Final = re.compile(r"#\+(?P<key>[A-Za-z_]+):[ \t]*(?P<value>.*)")
+_BLOCK: Final = re.compile(
+    r"#\+(?P<edge>begin|end)_(?P<name>\w+)[ \t]*(?P<title>.*)", re.IGNORECASE
+)
+_ORG_HEADING: Final = re.compile(
+    r"(?P<stars>\*{1,9})[ \t]+(?:(?:TODO|DONE|NEXT|WAITING)[ \t]+)?(?:\[#[A-Z]\][ \t]+)?"
+    r"(?P<title>.*?)(?:[ \t]+:[\w@:]+:)?[ \t]*"
+)
+_DRAWER: Final = re.compile(r":(?P<key>[\w-]+):[ \t]*(?P<value>.*)")
+_ORG_LINK: Final = re.compile(r"\[\[([^\[\]\n]+)\](?:\[([^\[\]\n]*)\])?\]")
+_ORG_CODE: Final = re.compile(r"(?<![^\s(])([~=])(\S(?:[^~=\n]*\S)?)\1(?=[\s.,;:!?)]|\Z)")
+_CODE_BLOCKS: Final = ("src", "example", "export", "comment")
+
+
+def org_markdown(text: str) -> LightText:
+    """Return org as Markdown."""
+    written: list[str] = []
+    values: dict[str, str] = {}
+    heading = label = code = ""
+    in_drawer = False
+    for line in map(str.strip, text.split("\n")):
+        block = _BLOCK.fullmatch(line)
+        if code and (block is None or block["edge"].lower() != "end"):
+            written.append(line)
+        elif block:
+            name = block["name"].lower()
+            is_end = block["edge"].lower() == "end"
+            if name in _CODE_BLOCKS:
+                code = "" if is_end else name
+                written.append("```````")
+            elif name in markup.NAMED and is_end:
+                written.append(f"{_FENCE}\n")
+            elif name in markup.NAMED:
+                written.append(_directive(name, block["title"], label))
+                label = ""
+        elif keyword := _KEYWORD.fullmatch(line):
+            key = keyword["key"].upper()
+            values[key] = keyword["value"].strip()
+            if key in ("LATEX_HEADER", "LATEX_HEADER_EXTRA"):
+                written.append(f"${keyword['value']}$")
+            elif key in ("NAME", "LABEL"):
+                label = values[key]
+        elif line in (":PROPERTIES:", ":LOGBOOK:"):
+            in_drawer = True
+        elif in_drawer:
+            in_drawer = line != ":END:"
+            own = _DRAWER.fullmatch(line)
+            if own and own["key"].upper() == "CUSTOM_ID" and heading:
+                written[-1] = f"{heading} {{#{own['value'].strip()}}}\n"
+        elif not line.startswith("# ") and line != "#":
+            found = _ORG_HEADING.fullmatch(line)
+            heading = f"{'#' * min(6, len(found['stars']))} {found['title']}" if found else ""
+            line = _ORG_CODE.sub(r"`\2`", _ORG_LINK.sub(_shown, heading or line))
+            written.append(f"\n{line}\n" if found else line)
+    tags = tuple(filter(None, values.get("FILETAGS", "").split(":")))
+    return LightText("\n".join(written), values.get("TITLE", ""), tags)
+
+
+def _shown(link: re.Match[str]) -> str:
+    """Return the text of a link, or the name of its target."""
+    return link[2] or re.sub(r"^\w+:|^#|^\*", "", link[1])
+
+
+def _directive(name: str, title: str, label: str) -> str:
+    lines = [f"\n{_FENCE}{{prf:{name}}} {title.strip()}"]
+    if label:
+        lines.append(f":label: {label}")
+    return "\n".join([*lines, "", ""])
+
+
+# Typst
+
+_SKIPPED: Final = re.compile(
+    r"(?P<code>`+[^`]*`+)|(?P<string>\"(?:[^\"\\\n]|\\.)*\")|/\*(?s:.*?)\*/|(?<!:)//[^\n]*"
+)
+_SETTING: Final = re.compile(r"^[ \t]*#(?:import|include|set|show|let)\b", re.MULTILINE)
+_TYPST_HEADING: Final = re.compile(r"^(=+)[ \t]+([^\n<]*)(?:<([\w:.-]+)>)?[ \t]*$", re.MULTILINE)
+_CALL: Final = re.compile(r"#([A-Za-z][\w.-]*)")
+_TITLE: Final = re.compile(r"title[ \t]*:[ \t]*(?:\"([^\"\n]*)\"|\[([^\[\]\n]*)\])|^\"([^\"\n]*)\"")
+_LABEL: Final = re.compile(r"\s*<([\w:.-]+)>")
+_REFERENCE: Final = re.compile(r"(?<![\w@])@([A-Za-z][\w:-]*(?:\.\w+)*)")
+_FORMULA: Final = re.compile(r"\$([^$]*)\$")
+_BRACKETS: Final = {"(": ")", "[": "]", "{": "}"}
+
+
+def typst_markdown(text: str) -> LightText:
+    """Return Typst as Markdown; its formulas become words."""
+    text = _SKIPPED.sub(lambda found: found[0] if found.lastgroup else " ", text)
+    while setting := _SETTING.search(text):
+        text = text[: setting.start()] + text[_end_of_line(text, setting.end()) :]
+    text = _FORMULA.sub(lambda found: found[1].replace("#", ""), text)
+    text = _TYPST_HEADING.sub(_heading, _calls(text))
+    return LightText(_LABEL.sub("", _REFERENCE.sub(r"{ref}`\1`", text)))
+
+
+def _heading(found: re.Match[str]) -> str:
+    label = f" {{#{found[3]}}}" if found[3] else ""
+    return f"\n{'#' * min(6, len(found[1]))} {found[2].strip()}{label}\n"
+
+
+def _end_of_line(text: str, begin: int) -> int:
+    """Return where a line of code ends, with all brackets that it opens."""
+    while begin < len(text) and text[begin] != "\n":
+        begin = _closed(text, begin) if text[begin] in _BRACKETS else begin + 1
+    return begin
+
+
+def _closed(text: str, begin: int) -> int:
+    """Return the place after the bracket that closes the one at `begin`."""
+    depth = 0
+    for place in range(begin, len(text)):
+        depth += (text[place] in "([{") - (text[place] in ")]}")
+        if depth == 0:
+            return place + 1
+    return len(text)
+
+
+def _calls(text: str) -> str:
+    """Return the content of calls in their place; those of statements as directives."""
+    written = []
+    done = 0
+    for call in _CALL.finditer(text):
+        if call.start() < done:
+            continue
+        written.append(text[done : call.start()])
+        done = call.end()
+        arguments = content = ""
+        while text[done : done + 1] in ("(", "["):
+            end = _closed(text, done)
+            if text[done] == "(":
+                arguments += text[done + 1 : end - 1]
+            else:
+                content += f" {text[done + 1 : end - 1]}"
+            done = end
+        name = call[1].lower()
+        if name in markup.NAMED:
+            label = _LABEL.match(text, done)
+            found = _TITLE.search(arguments)
+            title = found[found.lastindex or 0] if found else ""
+            written.append(_directive(name, title, label[1] if label else ""))
+            done = label.end() if label else done
+            written.append(f"{content.strip()}\n{_FENCE}\n")
+        else:
+            written.append(content)
+    return "".join([*written, text[done:]])

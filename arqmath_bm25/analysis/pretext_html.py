@@ -1,0 +1,119 @@
+"""PreTeXt as the HTML of a post (markup): sections, statements with their proofs, formulas."""
+
+import re
+from collections import Counter
+from typing import Any, Final
+
+from lxml import etree
+
+from arqmath_bm25.analysis import markup
+from arqmath_bm25.core.tables import read_table
+
+_TABLE: Final[dict[str, Any]] = read_table(__file__)
+_DIVISIONS: Final = frozenset(_TABLE["divisions"].split())
+_DROPPED: Final = frozenset(_TABLE["dropped"].split())
+_STATEMENTS: Final = frozenset(_TABLE["statements"].split()) | markup.STATEMENTS.keys()
+_INLINE: Final[dict[str, str]] = _TABLE["inline"]
+_BLOCKS: Final[dict[str, str]] = _TABLE["blocks"]
+_SIGNS: Final = {r"\amp": "&", r"\lt": "<", r"\gt": ">"}
+_SIGN: Final = re.compile(r"\\(?:amp|lt|gt)(?![A-Za-z])")
+_XML_ID: Final = "{http://www.w3.org/XML/1998/namespace}id"
+_DEEPEST: Final = 5  # level of headings
+
+
+def pretext_html(text: str) -> tuple[str, str]:
+    """Return a PreTeXt source as HTML, and the LaTeX of its macros.
+
+    Raises ValueError for what is no XML, or no PreTeXt.
+    """
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True
+    )
+    try:
+        root = etree.fromstring(text.encode(), parser)
+    except etree.XMLSyntaxError as error:
+        raise ValueError(f"no XML: {error}") from None
+    name = etree.QName(root).localname
+    if name not in ("pretext", "mathbook") and name not in _DIVISIONS | _STATEMENTS:
+        raise ValueError(f"no PreTeXt: it begins with <{name}>")
+    macros = "\n".join(map(_text, root.iter("macros")))
+    return _PretextWriter().html(root, 0), macros
+
+
+class _PretextWriter:
+    """Writes elements; statements without an id are numbered."""
+
+    def __init__(self) -> None:
+        self._count: Counter[str] = Counter()
+
+    def html(self, element: Any, level: int) -> str:
+        """Return an element as HTML, without the text after it."""
+        name = element.tag
+        if not isinstance(name, str) or name in _DROPPED:
+            return ""
+        if name in ("m", "me", "men", "md", "mdn"):
+            return markup.formula(_latex(element), name != "m")
+        if name == "xref":
+            targets = element.get("ref") or element.get("first") or ""
+            return "".join(map(markup.reference, re.split(r"[\s,]+", targets.strip())))
+        if name in _DIVISIONS:
+            return self._division(element, level)
+        if name == "proof" or name in _STATEMENTS:
+            return self._statement(element, level)
+        if name == "title":
+            return ""
+
+        inner = self._inner(element, level)
+        if name in _INLINE:
+            return f"<{_INLINE[name]}>{inner}</{_INLINE[name]}>"
+        if name in _BLOCKS:
+            return f"<{_BLOCKS[name]}>{inner}</{_BLOCKS[name]}>\n"
+        return inner
+
+    def _inner(self, element: Any, level: int) -> str:
+        """Return what is in an element as HTML."""
+        written = [markup.plain(element.text or "")]
+        for child in element:
+            written.append(self.html(child, level))
+            written.append(markup.plain(child.tail or ""))
+        return "".join(written)
+
+    def _title(self, element: Any) -> str:
+        title = element.find("title")
+        if title is None:
+            return ""
+        return " ".join(self._inner(title, 0).split())
+
+    def _division(self, element: Any, level: int) -> str:
+        title = self._title(element)
+        if not title:
+            return self._inner(element, level)
+        level = min(level + 1, _DEEPEST)
+        heading = markup.heading_start(level, element.get(_XML_ID, ""), 0, 0)
+        return f"{heading}{title}</h{level + 1}>\n{self._inner(element, level)}"
+
+    def _statement(self, element: Any, level: int) -> str:
+        name = element.tag
+        self._count[name] += 1
+        label = element.get(_XML_ID) or element.get("label") or f"{name}-{self._count[name]}"
+        title = self._title(element)
+        opening = markup.statement(name, label, 0, 0, bool(title), name.capitalize())
+        inner = self._inner(element, level)
+        return f"{opening}{title}{markup.end_of_title(bool(title))}{inner}</div>\n"
+
+
+def _text(element: Any) -> str:
+    return "".join(element.itertext())
+
+
+def _latex(element: Any) -> str:
+    """Return the LaTeX of a formula; rows are lines of one formula."""
+    rows = [_text(row) for row in element.iter("mrow")]
+    if not rows:
+        return _with_signs(_text(element))
+    lines = r"\\".join(rows)
+    return _with_signs(rf"\begin{{aligned}}{lines}\end{{aligned}}")
+
+
+def _with_signs(latex: str) -> str:
+    return _SIGN.sub(lambda sign: _SIGNS[sign[0]], latex)
