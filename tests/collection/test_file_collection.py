@@ -279,7 +279,7 @@ def test_queries_and_judgments_of_the_folder_are_used(notes: Path, tmp_path: Pat
 def test_a_folder_without_words_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "empty.md").write_text("\n")
-    with pytest.raises(InputError, match="there are no rows"):
+    with pytest.raises(InputError, match="there are no words"):
         imported(tmp_path / "notes", tmp_path / "i", False)
 
 
