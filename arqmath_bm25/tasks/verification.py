@@ -282,8 +282,7 @@ def _verify_ranked(
     if not quick:
         if topics is None:
             raise InputError(
-                "Xcompared by",
-                quick=True,
+                f"{run}: its topics were no file, so it cannot be ranked again", quick=True
             )
         if queries is not None:
             (topics,) = with_queries(task, [topics], read_queries(queries), queries)
