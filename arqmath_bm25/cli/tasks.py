@@ -362,10 +362,10 @@ def search(
                 tell(f"did you mean {suggestion}?")
 
             chosen = ranking.chosen(variant)
-            hits = opened.search(query, chosen, depth, posts)
+            topic = ranking.topic(query)
+            hits = opened.best(topic, chosen, depth, posts)
             explanations: list[list[Part]] = [[] for _ in hits]
             if explain:
-                topic = ranking.topic(query)
                 explanations = opened.explain(topic, chosen, hits)
 
         if not hits and posts.is_open:

@@ -83,7 +83,9 @@ def read_qrels(path: Path) -> Qrels:
     columns, columns in another order, a row of JSON without its three members, a grade that is not
     from -9 to 9, and a document with two different grades.
     """
-    if _is_json(path):
+    with open_bytes(path, "qrels file") as file:
+        start = file.read(1 << 10).removeprefix(codecs.BOM_UTF8)
+    if start.lstrip().startswith(b"{"):
         rows = _json_lines(path)
     else:
         rows = _plain_rows(path) or _columns(path)
@@ -103,14 +105,6 @@ def read_qrels(path: Path) -> Qrels:
             )
 
     return qrels
-
-
-def _is_json(path: Path) -> bool:
-    """Return whether a file of judgments begins with a JSON object."""
-    with open_bytes(path, "qrels file") as file:
-        start = file.read(1 << 10)
-    start = start.removeprefix(codecs.BOM_UTF8)
-    return start.lstrip().startswith(b"{")
 
 
 def _json_lines(path: Path) -> Iterator[tuple[int, str, str, str]]:

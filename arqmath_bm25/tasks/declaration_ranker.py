@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from arqmath_bm25.analysis.formal import FORMAL, formula_words, query_words
@@ -49,14 +49,12 @@ def as_formal(topic: Topic, delimiters: Delimiters, keep_formulas: bool) -> Topi
 
 
 def _content_as_formal(content: Content, keep_formulas: bool) -> Content:
-    return Content(tuple(_pieces_as_formal(content, keep_formulas)))
-
-
-def _pieces_as_formal(content: Content, keep_formulas: bool) -> Iterator[str | Formula]:
+    pieces: list[str | Formula] = []
     for piece in content.pieces:
         if isinstance(piece, str):
-            yield f" {query_words(piece)} "
+            pieces.append(f" {query_words(piece)} ")
             continue
         if keep_formulas:
-            yield piece
-        yield f" {formula_words(piece.latex)} "
+            pieces.append(piece)
+        pieces.append(f" {formula_words(piece.latex)} ")
+    return Content(tuple(pieces))

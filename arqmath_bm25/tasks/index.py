@@ -118,15 +118,15 @@ def _build(
             shutil.copytree(directories[0], directory, ignore=without_documents, dirs_exist_ok=True)
 
         if task.fields:
-            count = counts["documents"]
             for engine, directory in zip(stores, directories, strict=True):
                 searched = directory / LOCAL_INDEX
                 with status("Indexing"):
                     if engine.name == "flat":
-                        write_flat(documents, flat_directory(searched), count, workers)
+                        flat = flat_directory(searched)
+                        write_flat(documents, flat, counts["documents"], workers)
                     elif engine.name == "lucene":
                         fields = tuple(task.fields[1:])
-                        index_parts(documents, searched, fields, count, workers)
+                        index_parts(documents, searched, fields, counts["documents"], workers)
                     elif forms.sealing:  # The cluster loaded the documents as they were written.
                         write_blocks(directory / BLOCKS, forms.sealing.blocks)
         clear(documents, keep_documents)
@@ -142,10 +142,8 @@ def _build(
             seconds=round(time.monotonic() - began, 1),
             decisions=task.decisions(counts),
         )
-        manifests = []
-        for directory in directories:
-            manifest = replace(common, files=contents(directory, DOCUMENTS))
-            manifests.append(manifest)
+        manifests = [replace(common, files=contents(made, DOCUMENTS)) for made in directories]
+        for directory, manifest in zip(directories, manifests, strict=True):
             manifest.write(directory)
 
     # This also asks the cluster for the replicas of the documents that it has loaded.

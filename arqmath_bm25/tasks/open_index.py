@@ -170,24 +170,25 @@ class Index:
 
     def searcher(self) -> Searcher:
         """Open the searcher of the index."""
+        task = self.task.index_task
         with self._opening:
-            if self._searcher is None:
-                with self._as_opened():
-                    self._searcher = self._open_searcher()
+            if self._searcher is not None:
+                return self._searcher
+            with self._as_opened():
+                if self._is_in_cluster:
+                    indexes = indexes_in_cluster(task, self.directory)
+                    self._searcher = OpenSearchSearcher(connect(self.engine.hosts), *indexes)
+                else:
+                    bm25 = task.settings.bm25
+                    local = self.directory / LOCAL_INDEX
+                    self._searcher = open_searcher(
+                        local, bm25.k1, bm25.b, self.engine.name, bm25.by_field
+                    )
             return self._searcher
 
     @property
     def _is_in_cluster(self) -> bool:
         return self.engine.name == "opensearch" and bool(self.task.index_task.fields)
-
-    def _open_searcher(self) -> Searcher:
-        task = self.task.index_task
-        if not self._is_in_cluster:
-            bm25 = task.settings.bm25
-            local = self.directory / LOCAL_INDEX
-            return open_searcher(local, bm25.k1, bm25.b, self.engine.name, bm25.by_field)
-        indexes = indexes_in_cluster(task, self.directory)
-        return OpenSearchSearcher(connect(self.engine.hosts), *indexes)
 
     @cached_property
     def _ranker(self) -> Ranker:
@@ -216,16 +217,13 @@ class Index:
             raise
         except Exception:
             # Whatever a damaged file makes of Lucene or NumPy: the files tell the cause.
-            self._refuse_damage()
+            for content in with_needed([self.task.index_task], self.collection):
+                store = content.store(self.engine.name)
+                why = why_unusable(store, content.recipe, content.sources, read_all=True)
+                if why:
+                    hint = _hinted(self.engine, store)
+                    raise NoIndexError(why, content.task.name, hint) from None
             raise
-
-    def _refuse_damage(self) -> None:
-        """Raise NoIndexError if this index, or one that it searches too, is damaged."""
-        for content in with_needed([self.task.index_task], self.collection):
-            store = content.store(self.engine.name)
-            why = why_unusable(store, content.recipe, content.sources, read_all=True)
-            if why:
-                raise NoIndexError(why, content.task.name, _hinted(self.engine, store)) from None
 
     def score(
         self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]
@@ -309,12 +307,17 @@ class Index:
     def search(
         self, text: str, variant: str, depth: int, posts: PostFilter = ALL_POSTS
     ) -> list[Hit]:
-        """Return the best hits for free text that match at all, with `$…$` around its formulas.
+        """Return the best hits for free text, with `$…$` around its formulas; see `best`."""
+        return self.best(self.task.topic(text), variant, depth, posts)
+
+    def best(
+        self, topic: Topic, variant: str, depth: int, posts: PostFilter = ALL_POSTS
+    ) -> list[Hit]:
+        """Return the best hits for one topic that match at all.
 
         Of these the best that `posts` lets through, which may be far down the ranking. Raises
         InputError if the task finds something without tags.
         """
-        topic = self.task.topic(text)
         if posts.is_open:
             (hits,) = self.rank([topic], variant, depth, 1)
             return [hit for hit in hits if hit.score > 0]

@@ -152,9 +152,9 @@ def prune_query(
     counted = {field: terms for field, terms in query.items() if kind(field) in kinds}
     counts = searcher.document_counts(counted)
 
-    gains: defaultdict[FieldKind, defaultdict[str, float]] = defaultdict(_zeros)
+    gains: dict[FieldKind, defaultdict[str, float]] = {}
     for field, of_field in counts.items():
-        of_kind = gains[kind(field)]
+        of_kind = gains.setdefault(kind(field), defaultdict(float))
         weights = query[field]
         for term, documents in of_field.items():
             of_kind[term] += weights[term] * idf(documents, searcher.count)
@@ -182,10 +182,6 @@ def prune_query(
     return chosen
 
 
-def _zeros() -> defaultdict[str, float]:
-    return defaultdict(float)
-
-
 def weight_by_tf_idf(query: Query, searcher: Searcher, k1: float) -> Query:
     """Return the query for which an engine ranks as Terrier's TF_IDF does for the given one.
 
@@ -209,16 +205,11 @@ def idf(documents: int, every: int) -> float:
     return log(1 + (every - documents + 0.5) / (documents + 0.5))
 
 
-def _best_first(scored: tuple[str, float]) -> tuple[float, str]:
-    term, score = scored
-    return -score, term
-
-
 def field_parts(fields: TermScores, divisor: float = 1) -> list[Part]:
     """Return the contribution of each field to a score, divided by `divisor`."""
     parts = []
     for field, of_field in fields.items():
-        ordered = sorted(of_field.items(), key=_best_first)
+        ordered = sorted(of_field.items(), key=lambda scored: (-scored[1], scored[0]))
         terms = tuple((term, score / divisor) for term, score in ordered)
         total = sum(score for _, score in terms)
         parts.append(Part(field, total, terms))

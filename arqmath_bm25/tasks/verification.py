@@ -247,21 +247,7 @@ def _verify_ranked(
     made = _parsed(_Ranked, manifest, run)
     task = task_class(made.task).of(made.settings, run)
     variant = task.chosen(made.variant)
-    engine = AUTO
-    if build:
-        engine = _engine(made)
-        _build(task, collection, engine)
-    index = Index.of(task, collection, engine)
-    content = IndexContent.of(task.index_task, collection)
-    why = why_unusable(index.directory, content.recipe, content.sources, read_all=True)
-    if why:
-        raise InputError(why)
-
-    of_run = [file.sha256 for file in made.collection]
-    of_index = [source.sha256 for source in index.manifest.sources]
-    if of_run != of_index:
-        raise InputError(f"{index.directory}: built from other data than {run} was made of")
-
+    index = _index(run, made, task, collection, build)
     queries: Path | None = None
     if made.queries is not None:
         queries = _given_file(run, made.queries)
@@ -297,12 +283,26 @@ def _verify_ranked(
     return Proof(f"by {by}, of {collection.given}", claims)
 
 
-def _engine(made: _Ranked) -> Engine:
-    """Return the engine that ranked a run; for a cluster flat postings, which rank alike."""
-    for store in made.built:
-        if "/lucene-" in store.name:
-            return Engine("lucene")
-    return Engine("flat")
+def _index(run: Path, made: _Ranked, task: Task[Any], collection: Collection, build: bool) -> Index:
+    """Open the index of a run, built again where that is wanted; InputError if it is damaged."""
+    engine = AUTO
+    if build:
+        engine = Engine("flat")  # in place of a cluster, too: they rank alike
+        if any("/lucene-" in store.name for store in made.built):
+            engine = Engine("lucene")
+        _build(task, collection, engine)
+
+    index = Index.of(task, collection, engine)
+    content = IndexContent.of(task.index_task, collection)
+    why = why_unusable(index.directory, content.recipe, content.sources, read_all=True)
+    if why:
+        raise InputError(why)
+
+    of_run = [file.sha256 for file in made.collection]
+    of_index = [source.sha256 for source in index.manifest.sources]
+    if of_run != of_index:
+        raise InputError(f"{index.directory}: built from other data than {run} was made of")
+    return index
 
 
 def _build(task: Task[Any], collection: Collection, engine: Engine) -> None:

@@ -25,7 +25,7 @@ from arqmath_bm25.analysis.html import Content, Formula, as_body, read_title
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import counted, tell
-from arqmath_bm25.core.records import Hit, Part
+from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.engines.lucene.jvm import detaching
 from arqmath_bm25.pages.page_files import templates
 from arqmath_bm25.pages.post_html import PostWriter
@@ -186,11 +186,12 @@ class SearchPages:
     def _values(self, query: SearchQuery) -> dict[str, Any]:
         """Return the values for the template of results."""
         task = self._tasks[query.task]
-        content = self._content(query.q, query.task)
-        asked = [content, self._content(self._searched(query), query.task)]
-        writer = PostWriter(asked, self._delimiters, self._macros)
+        topic = task.topic(query.q)
+        content = self._read(topic)
+        searched = self._topic(query, topic)
+        writer = PostWriter([content, self._read(searched)], self._delimiters, self._macros)
 
-        results, more = self._results(query)
+        results, more = self._results(query, searched)
         threads: dict[str, list[ShownHit]] = {}
         for result in results:
             hits = threads.setdefault(result.thread, [])
@@ -204,28 +205,34 @@ class SearchPages:
             "advice": task.advice(query.q),
             "note": self._served(query)[1],
             "suggestion": self._suggestion(query),
-            "marked": task.topic(query.q).title,
+            "marked": topic.title,
             "words": content.prose,
             "formulas": Content(content.formulas).text,
             "read_as": list(map(writer.formula, content.formulas)),
         }
 
-    def _results(self, query: SearchQuery) -> tuple[list[Result], bool]:
+    def _topic(self, query: SearchQuery, typed: Topic) -> Topic:
+        """Return what is searched for: of a query that is being typed, also what it begins."""
+        text = self._searched(query)
+        if text == query.q:
+            return typed
+        return self._tasks[query.task].topic(text)
+
+    def _results(self, query: SearchQuery, topic: Topic) -> tuple[list[Result], bool]:
         """Return the results of a page, and whether there is a page after it."""
         index = self._indexes[query.task]
         variant, _ = self._served(query)
 
         # One hit more than the page shows tells whether there is a next page.
         depth = min(query.before + query.depth + 1, _MOST_HITS)
-        text = self._searched(query)
-        ranking = index.search(text, variant, depth, query.posts)
+        ranking = index.best(topic, variant, depth, query.posts)
         hits = ranking[query.before :]
 
         results = []
         for hit in hits[: query.depth]:
             parts = None
             if hit.doc_id == query.explain:
-                parts = _explain(index, text, variant, hit)
+                parts = _explain(index, topic, variant, hit)
             found = index.task.found(hit, index)
             results.append(Result(hit, found, parts))
 
@@ -343,7 +350,8 @@ class SearchPages:
     def _search(self, request: Request) -> Response:
         """Return the results of a query as JSON."""
         query = read_query(request.query_params, self._tasks)
-        results, _ = self._results(query)
+        typed = self._tasks[query.task].topic(query.q)
+        results, _ = self._results(query, self._topic(query, typed))
         rows = []
         for rank, result in enumerate(results, query.before + 1):
             rows.append({"rank": rank, **as_json(result)})
@@ -409,7 +417,10 @@ class SearchPages:
         if task not in self._tasks:
             return read_title(query, self._delimiters)
 
-        topic = self._tasks[task].topic(query)
+        return self._read(self._tasks[task].topic(query))
+
+    def _read(self, topic: Topic) -> Content:
+        """Return the words and formulas of a topic that was typed."""
         if not topic.title:
             return Content(tuple(Formula(latex, None) for latex in topic.formulas))
         return read_title(topic.title, self._delimiters)
@@ -435,10 +446,10 @@ class SearchPages:
         return HTMLResponse(html)
 
 
-def _explain(index: Index, query: str, variant: str, hit: Hit) -> list[Part]:
+def _explain(index: Index, topic: Topic, variant: str, hit: Hit) -> list[Part]:
     """Return the parts of the score of a hit; HTTPException if the variant has none."""
     try:
-        (parts,) = index.explain(index.task.topic(query), variant, [hit])
+        (parts,) = index.explain(topic, variant, [hit])
     except InputError as error:
         raise HTTPException(422, f"explain: {error}") from None
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -70,19 +70,12 @@ def answer_documents(
                 counts["answers without words"] += 1
 
             if settings.bag:
-                bag = _one_bag({**own, **context})
-                yield Document(answer.post_id, {"contents": bag})
+                bags = {**own, **context}
+                words = chain.from_iterable(bags[field].words for field in _BAG if field in bags)
+                yield Document(answer.post_id, {"contents": Bag(list(words))})
             else:
                 chosen = {field: terms for field, terms in own.items() if field in fields}
                 yield Document(answer.post_id, chosen, shared)
-
-
-def _one_bag(bags: Mapping[str, Bag]) -> Bag:
-    words: list[str] = []
-    for field in _BAG:
-        if field in bags:
-            words += bags[field].words
-    return Bag(words)
 
 
 def write_answer_documents(

@@ -316,18 +316,12 @@ class CitedRanker(Ranker):
         for doc_id in own:
             if doc_id in learnt.row:
                 hidden.add(learnt.row[doc_id])
-        if earlier:
-            hidden.update(self._not_before(own))
-        return sorted(hidden)
-
-    def _not_before(self, own: Sequence[str]) -> list[int]:
-        """Return the rows of the statements that come after one of these documents, or are it."""
         rows = self._ids.find(own)
         rows = rows[rows >= 0]
-        if not len(rows):
-            return []
-        later = self._places >= rows.min()
-        return np.flatnonzero(later).tolist()
+        if earlier and len(rows):
+            later = self._places >= rows.min()
+            hidden.update(np.flatnonzero(later).tolist())
+        return sorted(hidden)
 
     @cached_property
     def _places(self) -> NDArray[np.int64]:
