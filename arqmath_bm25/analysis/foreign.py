@@ -128,7 +128,8 @@ class _Writer:
             attributes = node.attributes
             latex = self._latex(node, attributes)
             if latex is not None:
-                self._write_formula(latex, _is_display(node, attributes))
+                formula = markup.formula(latex, _is_display(node, attributes))
+                self.parts.append(formula if latex.strip() else " ")
                 node = following
             elif _is_hidden(node.tag, attributes, inside):
                 node = following
@@ -140,17 +141,6 @@ class _Writer:
                 path.append((following, end, inside))
                 inside += node.tag in _TABLE["sections"]
                 node = node.child
-
-    def _write_formula(self, latex: str, display: bool) -> None:
-        latex = " ".join(latex.split())
-        if not latex:
-            self.parts.append(" ")
-            return
-
-        mark = "$"
-        if display:
-            mark = "$$"
-        self.parts.append(f'<span class="math-container">{mark}{escape(latex)}{mark}</span>')
 
     def _write_statement(self, node: Any, attributes: dict[str, str | None]) -> bool:
         """Write the start tag and the title of a statement or proof of LaTeXML, if it is one."""

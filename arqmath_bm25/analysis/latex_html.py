@@ -90,6 +90,7 @@ _BEGIN: Final = re.compile(r"\\begin\{([^{}\s]{1,40})\}")
 _BRACED: Final = re.compile(r"\s{0,9}\{")
 BEGINS_MATH: Final = re.compile(MATH_ENVIRONMENT)
 _EMPTY_ROW: Final = re.compile(r"<tr><td>\s*+</td></tr></table>")
+_EDGE: Final = re.compile(r"\\(?P<edge>begin|end)\{(?P<name>[A-Za-z]{1,40}\*?)\}")
 _LONGEST: Final = 20_000  # characters of a formula
 _LONGEST_DEFINITION: Final = 3_000
 _DEEPEST: Final = 20  # macros within macros, arguments within arguments
@@ -156,6 +157,21 @@ def definition_end(text: str, begin: int) -> int:
         if start == 0:
             return begin + end
         break
+    return -1
+
+
+def environment_end(text: str, name: str, begin: int, limit: int) -> int:
+    """Return where the environment ends whose content begins here, -1 if it does not."""
+    depth = 1
+    if text.find(rf"\end{{{name}}}", begin, limit) < 0:
+        return -1
+    for edge in _EDGE.finditer(text, begin, limit):
+        if edge["name"] == name:
+            depth += 1 if edge["edge"] == "begin" else -1
+        if depth == 0:
+            return edge.end()
+        if depth > _DEEPEST:
+            break
     return -1
 
 

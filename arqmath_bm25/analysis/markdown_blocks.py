@@ -11,7 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from arqmath_bm25.analysis import markup
-from arqmath_bm25.analysis.latex_html import BEGINS_MATH, definition_end, latex_html
+from arqmath_bm25.analysis.latex_html import (
+    BEGINS_MATH,
+    definition_end,
+    environment_end,
+    latex_html,
+)
 
 _INLINE: Final = "\ue010"  # around the number of a cut
 _BLOCK: Final = "\ue011"
@@ -39,11 +44,12 @@ _OPENING: Final = re.compile(
 _CALLOUT: Final = re.compile(
     r"\[!(?P<name>[\w-]{1,40})(?:\|[^\]\n]{0,99})?\][+-]?[ \t]*(?P<title>.*)\Z"
 )
-EDGE: Final = re.compile(r"\\(?P<edge>begin|end)\{(?P<name>[A-Za-z]{1,40}\*?)\}")
+_BEGIN: Final = re.compile(r"\\begin\{([A-Za-z]{1,40}\*?)\}")
 _OPTION: Final = re.compile(r"[ \t]{0,99}:(?P<key>[\w-]{1,99}):(?P<value>[^\n]*)")
 _FIRST_HEADING: Final = re.compile(r"\A\s*#{1,6}[ \t]+([^\n]*)")
 _INDENT: Final = re.compile(r"\A(?: {1,4}|\t)")
 _MOST_OPTIONS: Final = 40
+_LONGEST: Final = 50_000  # characters of an environment
 _DEEPEST: Final = 8  # directives within others
 _PLAIN_VALUE: Final = re.compile(r"^(\w+):(.*)$", re.MULTILINE)
 _QUOTED_VALUE: Final = re.compile(r"([\w-]{1,40})[ \t]{0,9}=[ \t]{0,9}\"([^\"]*)\"")
@@ -119,7 +125,6 @@ class Blocks:
         self._opened: list[_Open] = []
         self._label = ""  # of the next heading
         self._divs = self._ends_of_divs()
-        self._environments = self._ends_of_environments()
 
     def commonmark(self) -> str:
         """Return the text."""
@@ -141,18 +146,6 @@ class Blocks:
                 opened.append(number)
             elif opened:
                 ends[opened.pop()] = number
-        return ends
-
-    def _ends_of_environments(self) -> dict[int, int]:
-        """Map the begin of each environment of LaTeX to its end."""
-        ends: dict[int, int] = {}
-        opened: dict[str, list[int]] = {}
-        for edge in EDGE.finditer(self._text):
-            same = opened.setdefault(edge["name"], [])
-            if edge["edge"] == "begin":
-                same.append(edge.start())
-            elif same:
-                ends[same.pop()] = edge.end()
         return ends
 
     def _block(self, number: int) -> int:
@@ -293,13 +286,13 @@ class Blocks:
     def _latex(self, number: int, before: str, rest: str) -> int:
         r"""Write an environment of LaTeX that is no mathematics, or the definition of a macro."""
         begin = self._starts[number + 1] - self._starts[0] - 1 - len(rest)
-        edge = EDGE.match(rest)
+        edge = _BEGIN.match(rest)
         if edge is None:
             end = definition_end(self._text, begin)
-        elif edge["edge"] == "end" or BEGINS_MATH.match(rest):
+        elif BEGINS_MATH.match(rest):
             return 0
         else:
-            end = self._environments.get(begin, -1)
+            end = environment_end(self._text, edge[1], begin + edge.end(), begin + _LONGEST)
         if end < 0:
             return 0
         after = bisect_left(self._starts, end + self._starts[0])

@@ -18,10 +18,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.dollars import is_money
-from arqmath_bm25.analysis.latex_html import MATH_ENVIRONMENT, command_end, latex_line
+from arqmath_bm25.analysis.latex_html import (
+    MATH_ENVIRONMENT,
+    command_end,
+    environment_end,
+    latex_line,
+)
 from arqmath_bm25.analysis.markdown_blocks import (
     ATTRIBUTE,
-    EDGE,
     HEADING,
     Blocks,
     Cuts,
@@ -30,12 +34,10 @@ from arqmath_bm25.analysis.markdown_blocks import (
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
-    from markdown_it.rules_core import StateCore
 
 _KEPT_TAGS: Final = frozenset(markup.TABLE["tags"].split())
 _LONGEST: Final = 6_000  # characters of a formula
 _LONGEST_CODE: Final = 2_000
-_DEEPEST: Final = 8  # environments within others
 
 _FRONT_MATTER: Final = re.compile(
     r"\A(?P<mark>---|\+\+\+)[ \t]*\n"
@@ -142,7 +144,6 @@ def _reader() -> MarkdownIt:
 
     reader = MarkdownIt("commonmark", {"xhtmlOut": False}).enable(["table", "strikethrough"])
     reader.use(footnote_plugin, move_to_end=False).use(deflist_plugin)
-    reader.core.ruler.after("inline", "footnotes", _footnotes)
     for name, write in _WRITERS.items():
         reader.add_render_rule(name, write)
     return reader
@@ -274,7 +275,7 @@ def formula_at(text: str, begin: int, loose: bool) -> tuple[str, bool, int] | No
     start = opening.end()
     limit = start + _LONGEST
     if opening["name"]:
-        stop = _end_of_environment(text, opening["name"], start, limit)
+        stop = environment_end(text, opening["name"], start, limit)
         if stop < 0:
             return None
         return text[begin:stop], True, stop
@@ -309,60 +310,7 @@ def _between_dollars(
     return latex, False, stop + 1
 
 
-def _end_of_environment(text: str, name: str, start: int, limit: int) -> int:
-    """Return where an environment ends, -1 if it does not."""
-    depth = 1
-    for edge in EDGE.finditer(text, start, limit):
-        if edge["name"] != name:
-            continue
-        depth += 1 if edge["edge"] == "begin" else -1
-        if depth == 0:
-            return edge.end()
-        if depth > _DEEPEST:
-            break
-    return -1
-
-
 # HTML
-
-
-def _footnotes(state: StateCore) -> None:
-    """Move each footnote to the end of the section that refers to it first."""
-    notes: dict[str, list[Any]] = {}
-    others: list[Any] = []
-    note: list[Any] | None = None
-    for token in state.tokens:
-        if token.type == "footnote_reference_open":
-            note = notes.setdefault(token.meta["label"], [])
-        elif token.type == "footnote_reference_close":
-            note = None
-        elif note is not None:
-            note.append(token)
-        else:
-            others.append(token)
-    if not notes:
-        return
-
-    def raw(html: str) -> Any:
-        token = others[0].copy(type="html_block", children=None, nesting=0)
-        token.content = state.env["cuts"].cut(html)
-        return token
-
-    state.tokens[:] = []
-    asked: dict[str, int] = {}
-    for token in [*others, None]:
-        is_heading = token is not None and token.type == "heading_open" and token.level == 0
-        if asked and (token is None or is_heading):
-            for label, number in asked.items():
-                opening = raw(f"<div><sup>{markup.generated(str(number))}</sup>")
-                state.tokens += [opening, *notes.pop(label, []), raw("</div>\n")]
-            asked = {}
-        if token is None:
-            break
-        for child in token.children or ():
-            if child.type == "footnote_ref" and child.meta.get("label") in notes:
-                asked.setdefault(child.meta["label"], child.meta["id"] + 1)
-        state.tokens.append(token)
 
 
 def _write_text(_: Any, tokens: Any, number: int, *__: Any) -> str:
@@ -388,8 +336,14 @@ def _write_code(_: Any, tokens: Any, number: int, __: Any, env: Any) -> str:
     return markup.code_block(code.rstrip("\n"))
 
 
-def _write_note(_: Any, tokens: Any, number: int, *__: Any) -> str:
-    return f"<sup>{markup.generated(str(tokens[number].meta['id'] + 1))}</sup>"
+def _write_note(_: Any, tokens: Any, number: int, __: Any, env: Any) -> str:
+    """Write a reference to a footnote, or the edge of a footnote."""
+    token = tokens[number]
+    if token.nesting < 0:
+        return "</div>\n"
+    sign = env["footnotes"]["refs"][f":{token.meta['label']}"] + 1
+    mark = f"<sup>{markup.generated(str(sign))}</sup>"
+    return f"<div>{mark}" if token.nesting else mark
 
 
 def _write_html(_: Any, tokens: Any, number: int, *__: Any) -> str:
@@ -420,6 +374,8 @@ _WRITERS: Final = {
     "code_block": _write_code,
     "code_inline": _write_code,
     "footnote_ref": _write_note,
+    "footnote_reference_open": _write_note,
+    "footnote_reference_close": _write_note,
     "html_inline": _write_html,
     "html_block": _write_html,
 }
