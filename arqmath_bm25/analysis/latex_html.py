@@ -112,7 +112,7 @@ def latex_html(text: str, offset: int = 0, preamble: Macros | None = None) -> st
         if closing >= 0:
             end = closing
         for start, stop in definitions(text[:begin]):
-            writer.define(text, start, stop, is_written=preamble is None)
+            writer.define(text[start:stop], is_written=preamble is None)
 
     writer.write(text, begin, end)
     return unicodedata.normalize("NFC", writer.html())
@@ -195,9 +195,12 @@ class _Declared(NamedTuple):
 
 
 class _LatexWriter:
-    """Writes LaTeX as HTML."""
+    """Writes LaTeX as HTML: a cursor goes through the text, and each command takes what it has."""
 
     def __init__(self, text: str, macros: Macros | None = None, offset: int = 0) -> None:
+        self._text = text
+        self._place = 0
+        self._end = len(text)
         self._macros = Macros(macros or {})
         self._blocks: list[str] = []
         self._line: list[str] = []
@@ -215,9 +218,9 @@ class _LatexWriter:
             self._headings.append("frametitle")
         self._declared: dict[str, _Declared] = {}
         if "theorem" in text:
-            self._read_new_statements(text)
+            self._read_new_statements()
         if "newenvironment" in text:
-            self._read_new_environments(text)
+            self._read_new_environments()
 
     def html(self) -> str:
         """Return everything that was written."""
@@ -230,65 +233,106 @@ class _LatexWriter:
         """Return a text within a line as HTML."""
         outside, self._line = self._line, []
         groups, self._groups = self._groups, []
-        self._within_line += 1
-        if self._within_line < _DEEPEST:
-            self.write(text, 0, len(text))
-        self._within_line -= 1
+        self._write_inside(text)
         written = "".join([*self._line, *reversed(self._groups)])
         self._line, self._groups = outside, groups
         return written
 
-    def define(self, text: str, begin: int, end: int, is_written: bool = True) -> None:
+    def define(self, definition: str, is_written: bool = True) -> None:
         """Keep a definition, and write it as a formula."""
-        definition = _COMMENT.sub(r"\1", text[begin:end])
+        definition = _COMMENT.sub(r"\1", definition)
         if r"\begin" in definition or r"\end" in definition:
             for name, edge in environment_names(definition).items():
                 self._edges[f"\\{name}"] = edge
         if is_written:
             self._macros.expand_macros(definition)
-            self._line.append(markup.formula(definition.replace("$", "")))
+            self._add(markup.formula(definition.replace("$", "")))
 
     def write(self, text: str, begin: int, end: int) -> None:
         """Write a part of a text."""
-        done = begin
+        outside = self._text, self._place, self._end
+        self._text, self._place, self._end = text, begin, end
         while True:
-            token = _TOKEN.search(text, done, end)
+            token = _TOKEN.search(text, self._place, end)
             if token is None:
                 break
-            if token.start() > done:
-                self._line.append(escape(text[done : token.start()], quote=False))
+            self._add(escape(text[self._place : token.start()], quote=False))
             if self._within_line == 0:
                 self._position = self._offset + token.start()
-            done = self._write_token(token, text, end)
-        self._line.append(escape(text[done:end], quote=False))
+            self._place = token.end()
+            self._write_token(token)
+        self._add(escape(text[self._place : end], quote=False))
+        self._text, self._place, self._end = outside
 
-    def _write_token(self, token: re.Match[str], text: str, end: int) -> int:
-        """Write a token with what belongs to it; return where that ends."""
+    def _write_inside(self, text: str) -> None:
+        """Write a text that belongs to a line."""
+        self._within_line += 1
+        if self._within_line < _DEEPEST:
+            self.write(text, 0, len(text))
+        self._within_line -= 1
+
+    def _write_token(self, token: re.Match[str]) -> None:
+        """Write a token with what belongs to it."""
         kind = token.lastgroup
-        done = token.end()
         if kind == "blank":
-            return self._command(token["command"], token, text, end)
-        if kind == "dollars":
-            return self._dollars(token[0], text, done, end)
-        if kind == "ligature":
-            self._line.append(_LIGATURES[token[0]])
-        elif kind == "brace":
-            self._brace(token[0])
+            self._command(token["command"], token)
+        elif kind == "dollars":
+            self._delimited(token[0], token[0])
+        elif kind == "ligature":
+            self._add(_LIGATURES[token[0]])
+        elif token[0] == "{":
+            self._groups.append("")
+        elif token[0] == "}":
+            self._add("".join(self._groups[-1:]))
+            del self._groups[-1:]
         elif kind == "paragraph":
             self._end_paragraph()
         elif kind == "star":
-            return self._edge(token, text, end)
+            self._edge(token)
         elif kind == "sign":
-            return self._sign(token["sign"], text, done, end)
+            self._sign(token["sign"])
         elif kind == "cell":
-            self._cell()
+            self._add("</td><td>" if self._is_in("tables") else "&amp;")
         elif token["accent"]:
             letter = token["in_braces"] or token["letter"] or ""
-            self._line.append(letter + _TABLE["accents"][token["accent"]])
+            self._add(letter + _TABLE["accents"][token["accent"]])
         elif kind != "comment":
-            code = token["verb"] or token["inline"] or ""
-            self._line.append(f"<code>{escape(code)}</code>")
-        return done
+            self._add(f"<code>{escape(token['verb'] or token['inline'] or '')}</code>")
+
+    def _add(self, html: str) -> None:
+        self._line.append(html)
+
+    # What follows
+
+    def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """Return what follows if it matches, and go on after it."""
+        found = pattern.match(self._text, self._place, self._end)
+        if found is not None:
+            self._place = found.end()
+        return found
+
+    def _argument(self) -> str | None:
+        """Return the argument that follows, and go on after it."""
+        argument = argument_at(self._text, self._place)
+        if argument is None:
+            return None
+        self._place = argument[1]
+        return argument[0]
+
+    def _braced(self) -> str:
+        """Return the argument in braces that follows, "" for none, without blanks around it."""
+        if _BRACED.match(self._text, self._place):
+            return (self._argument() or "").strip()
+        return ""
+
+    def _find(self, sought: str) -> int:
+        """Return where a text begins, -1 if nowhere; what is nowhere is not sought again."""
+        if sought in self._missing:
+            return -1
+        place = self._text.find(sought, self._place, self._end)
+        if place < 0 and not self._within_line:
+            self._missing.add(sought)
+        return place
 
     # Formulas
 
@@ -300,193 +344,150 @@ class _LatexWriter:
         if label is not None:
             written = self._label(label[1]) + written
         if not display or self._within_line:
-            self._line.append(written)
+            self._add(written)
             return
         self._end_paragraph()
         self._blocks.append(f"<p>{written}</p>\n")
 
-    def _dollars(self, mark: str, text: str, begin: int, end: int) -> int:
-        if mark == "$$":
-            closing = text.find(mark, begin, min(end, begin + _LONGEST))
+    def _delimited(self, opening: str, closing: str) -> None:
+        """Write a formula between delimiters, or the first of them if it is alone."""
+        begin = self._place
+        limit = min(self._end, begin + _LONGEST)
+        if opening == "$":
+            end = _end_of_inline(self._text, begin, limit)
         else:
-            closing = _end_of_inline(text, begin, end)
-        if closing < 0 or not text[begin:closing].strip():
-            self._line.append(f"<code>{mark}</code>")
-            return begin
-        self._formula(text[begin:closing], mark == "$$")
-        return closing + len(mark)
+            end = self._text.find(closing, begin, limit)
+        if end < 0 or not self._text[begin:end].strip():
+            self._add(markup.plain(opening))
+            return
+        self._place = end + len(closing)
+        self._formula(self._text[begin:end], opening in ("$$", r"\["))
 
-    def _sign(self, sign: str, text: str, begin: int, end: int) -> int:
-        if sign in "([":
-            close = {"(": r"\)", "[": r"\]"}[sign]
-            closing = text.find(close, begin, min(end, begin + _LONGEST))
-            if closing >= 0:
-                self._formula(text[begin:closing], sign == "[")
-                return closing + 2
-            self._line.append(markup.plain(f"\\{sign}"))
+    def _sign(self, sign: str) -> None:
+        if sign == "(":
+            self._delimited(r"\(", r"\)")
+        elif sign == "[":
+            self._delimited(r"\[", r"\]")
         elif sign == "\\":
-            self._line.append("</td></tr><tr><td>" if self._is_in("tables") else "<br>")
-            option = _OPTIONS.match(text, begin, end)
-            if option is not None:
-                return option.end()
-        elif sign == "$":
-            self._line.append("<code>$</code>")
-        elif sign in "%&#_{}":
-            self._line.append(escape(sign))
+            self._add("</td></tr><tr><td>" if self._is_in("tables") else "<br>")
+            self._take(_OPTIONS)
+        elif sign in "$%&#_{}":
+            self._add(markup.plain(sign))
         elif sign not in "-/!@":
-            self._line.append(" ")
-        return begin
+            self._add(" ")
 
-    def _find(self, sought: str, text: str, begin: int, end: int) -> int:
-        """Return where a text begins, -1 if nowhere; what is nowhere is not sought again."""
-        if sought in self._missing:
-            return -1
-        place = text.find(sought, begin, end)
-        if place < 0 and not self._within_line:
-            self._missing.add(sought)
-        return place
-
-    def _math_environment(self, name: str, text: str, begin: int, end: int) -> int:
-        """Write an environment of mathematics that begins before `begin`."""
+    def _math_environment(self, name: str) -> None:
         closing = rf"\end{{{name}}}"
         opening = rf"\begin{{{name}}}"
         closings = [closing]
         for command, edge in self._edges.items():
             if edge == closing:
                 closings.append(command)
-        if all(self._find(each, text, begin, end) < 0 for each in closings):
-            return begin
+        if all(self._find(each) < 0 for each in closings):
+            return
+        begin = self._place
         edges = rf"(?:{'|'.join(map(re.escape, [opening, *closings]))})(?![A-Za-z])"
         depth = 1
-        for found in re.compile(edges).finditer(text, begin, min(end, begin + _LONGEST)):
+        for found in re.compile(edges).finditer(
+            self._text, begin, min(self._end, begin + _LONGEST)
+        ):
             depth += 1 if found[0] == opening else -1
             if depth == 0:
-                self._formula(f"{opening}{text[begin : found.start()]}{closing}", True)
-                return found.end()
-            if depth > _DEEPEST:
+                self._place = found.end()
+                self._formula(f"{opening}{self._text[begin : found.start()]}{closing}", True)
+            if depth == 0 or depth > _DEEPEST:
                 break
-        return begin
 
     # Commands
 
-    def _command(self, name: str, token: re.Match[str], text: str, end: int) -> int:
-        """Write a command with its arguments; return where they end."""
-        done = token.end("command")
-        if text.startswith("*", done):
-            done += 1
-        after_blank = token.end()
+    def _command(self, name: str, token: re.Match[str]) -> None:
+        """Write a command with its arguments."""
         if name in _DEFINITIONS:
-            return self._definition(text, token.start(), after_blank)
-        if f"\\{name}" in self._edges:
-            return self._defined_edge(self._edges[f"\\{name}"], text, after_blank, end)
-        if name in self._macros and self._uses:
-            return self._macro(name, text, done, after_blank)
-        if name in self._headings:
-            return self._heading(name, text, after_blank, end)
-        if name in _REFERENCES or name in _SILENT:
-            return self._silent(name, text, after_blank, end)
-        if name in _TABLE["fonts"] and text.startswith("{", after_blank):
+            self._definition(token.start())
+        elif f"\\{name}" in self._edges:
+            self._defined_edge(self._edges[f"\\{name}"])
+        elif name in self._macros and self._uses:
+            self._macro(name, token.start("blank"))
+        elif name in self._headings:
+            self._heading(name)
+        elif name in _REFERENCES or name in _SILENT:
+            self._silent(name)
+        elif name in _TABLE["fonts"] and self._text.startswith("{", self._place):
             tag = _TABLE["fonts"][name]
-            self._line.append(f"<{tag}>")
+            self._add(f"<{tag}>")
             self._groups.append(f"</{tag}>")
-            return after_blank + 1
-
-        if name == "item":
-            return self._item(text, after_blank, end)
-        if name in ("href", "url", "nolinkurl"):
-            return self._link(name, text, after_blank)
-        if name == "ensuremath":
-            argument = argument_at(text, after_blank)
-            if argument is not None:
-                self._formula(argument[0], False)
-                return argument[1]
-            self._line.append(" ")
-        elif name == "texorpdfstring":
-            return self._first_of_two(text, after_blank)
+            self._place += 1
+        elif name == "item":
+            self._item()
+        elif name in ("href", "url", "nolinkurl"):
+            self._link(name)
+        elif name == "ensuremath":
+            self._formula(self._argument() or "", False)
+        elif name == "texorpdfstring":  # the second argument is for bookmarks
+            self._add(self.line(self._argument() or ""))
+            self._argument()
         elif name == "iffalse":
-            return self._skipped_condition(text, after_blank, end)
+            self._skipped_condition()
         elif name == "par":
             self._end_paragraph()
         elif name in _TABLE["letters"]:
-            self._line.append(_TABLE["letters"][name])
+            self._add(_TABLE["letters"][name])
         elif name not in _IN_WORDS and name not in _TABLE["fonts"]:
-            self._line.append(" ")
-        return after_blank
+            self._add(" ")
 
-    def _definition(self, text: str, begin: int, done: int) -> int:
-        environment = _NEW_ENVIRONMENT.match(text, begin)
+    def _definition(self, begin: int) -> None:
+        environment = _NEW_ENVIRONMENT.match(self._text, begin)
+        end = definition_end(self._text, begin)
         if environment is not None:
-            opening = argument_at(text, environment.end())
-            closing = opening and argument_at(text, opening[1])
-            if closing:
-                return closing[1]
-            return done
-        end = definition_end(text, begin)
-        if end < 0:
-            return done
-        self.define(text, begin, end)
-        return end
+            self._place = environment.end()
+            self._argument()
+            self._argument()
+        elif end >= 0:
+            self.define(self._text[begin:end])
+            self._place = end
 
-    def _macro(self, name: str, text: str, begin: int, after_blank: int) -> int:
+    def _macro(self, name: str, begin: int) -> None:
         """Write what a macro stands for."""
         macro = self._macros[name]
-        if not macro.arguments:
-            begin = after_blank
-        use = macro.expanded_use(text, begin)
-        if use is None:
-            return begin
-        self._uses -= 1
-        self._within_line += 1
-        if self._within_line < _DEEPEST:
-            self.write(use[0], 0, len(use[0]))
-        self._within_line -= 1
-        return use[1]
+        if macro.arguments:
+            self._place = begin
+        use = macro.expanded_use(self._text, self._place)
+        if use is not None:
+            self._place = use[1]
+            self._uses -= 1
+            self._write_inside(use[0])
 
-    def _heading(self, name: str, text: str, begin: int, end: int) -> int:
-        option = _OPTIONS.match(text, begin, end)
-        if option is not None:
-            begin = option.end()
-        option = _OPTIONAL.match(text, begin, end)
-        if option is not None:
-            begin = option.end()
-        argument = argument_at(text, begin)
+    def _heading(self, name: str) -> None:
+        self._take(_OPTIONS)
+        self._take(_OPTIONAL)
+        argument = self._argument()
         if argument is None:
-            return begin
-        done = argument[1]
-        label = _LABEL.match(text, done, end)
+            return
+        label = self._take(_LABEL)
         place = self._position
         while self._environments and self._environments[-1][1]:
             self._end_environment()
         self._end_paragraph()
-        title = self.line(BESIDE_TITLE.sub("", argument[0]))
+        title = self.line(BESIDE_TITLE.sub("", argument))
         level = self._headings.index(name) + 1
-        named = ""
-        if label is not None:
-            done = label.end()
-            named = label[1]
-        opening = markup.heading_start(level, named, place, self._offset + done)
+        named = label[1] if label else ""
+        opening = markup.heading_start(level, named, place, self._offset + self._place)
         self._blocks.append(f"{opening}{title}</h{min(level + 1, 6)}>\n")
-        return done
 
-    def _silent(self, name: str, text: str, begin: int, end: int) -> int:
+    def _silent(self, name: str) -> None:
         """Drop a command with its arguments; references and labels are kept without words."""
         if name == "label":
-            argument = argument_at(text, begin)
-            if argument is None:
-                return begin
-            self._line.append(self._label(argument[0]))
-            return argument[1]
-        arguments = _ARGUMENTS.match(text, begin, end)
-        if arguments is None:
-            return begin
-        option = _OPTIONAL.match(text, begin, end)
-        if name == "hyperref" and option is not None:
-            self._line.append(markup.reference(option[1]))
-            return option.end()
-        if name in _REFERENCES:
+            self._add(self._label(self._argument() or ""))
+            return
+        if name == "hyperref":
+            option = self._take(_OPTIONAL)
+            if option is not None:
+                self._add(markup.reference(option[1]))
+                return
+        arguments = self._take(_ARGUMENTS)
+        if arguments is not None and name in _REFERENCES:
             for label in arguments[0].strip(" \t{}").split(","):
-                self._line.append(markup.reference(label))
-        return arguments.end()
+                self._add(markup.reference(label))
 
     def _label(self, label: str) -> str:
         """Return a label, unless the statement around it takes it."""
@@ -494,112 +495,89 @@ class _LatexWriter:
             if statement is not None and not statement.label:
                 statement.label = label
                 return ""
-        return f'<span id="{escape(label.strip())}"></span>'
+        return markup.place(label)
 
-    def _item(self, text: str, begin: int, end: int) -> int:
+    def _item(self) -> None:
         self._end_paragraph()
-        option = _OPTIONAL.match(text, begin, end)
         if self._is_in("lists"):
             self._blocks.append("<li>")
         else:
-            self._line.append(" ")
-        if option is None:
-            return begin
-        self._line.append(f"<strong>{self.line(option[1])}</strong> ")
-        return option.end()
+            self._add(" ")
+        option = self._take(_OPTIONAL)
+        if option is not None:
+            self._add(f"<strong>{self.line(option[1])}</strong> ")
 
-    def _link(self, name: str, text: str, begin: int) -> int:
-        address = argument_at(text, begin)
+    def _link(self, name: str) -> None:
+        address = self._argument()
         if address is None:
-            return begin
-        opening = f'<a href="{escape(address[0])}">'
-        if name == "href" and text.startswith("{", address[1]):
-            self._line.append(opening)
+            return
+        self._add(f'<a href="{escape(address)}">')
+        if name == "href" and self._text.startswith("{", self._place):
             self._groups.append("</a>")
-            return address[1] + 1
-        self._line.append(f"{opening}{markup.generated(address[0])}</a>")
-        return address[1]
+            self._place += 1
+        else:
+            self._add(f"{markup.generated(address)}</a>")
 
-    def _first_of_two(self, text: str, begin: int) -> int:
-        """Write what a page shows of a title, without what bookmarks show."""
-        first = argument_at(text, begin)
-        second = first and argument_at(text, first[1])
-        if not first or not second:
-            return begin
-        self._line.append(self.line(first[0]))
-        return second[1]
-
-    def _skipped_condition(self, text: str, begin: int, end: int) -> int:
+    def _skipped_condition(self) -> None:
         if r"\fi" in self._missing:
-            return begin
+            return
         depth = 1
-        for condition in _CONDITION.finditer(text, begin, end):
+        for condition in _CONDITION.finditer(self._text, self._place, self._end):
             depth += 1 if condition[1] else -1
             if depth == 0:
-                self._line.append(" ")
-                return condition.end()
+                self._add(" ")
+                self._place = condition.end()
+                return
         self._missing.add(r"\fi")
-        return begin
 
-    # Groups, environments, paragraphs
+    # Environments, paragraphs
 
-    def _brace(self, brace: str) -> None:
-        if brace == "{":
-            self._groups.append("")
-        elif self._groups:
-            self._line.append(self._groups.pop())
-
-    def _edge(self, token: re.Match[str], text: str, end: int) -> int:
+    def _edge(self, token: re.Match[str]) -> None:
         """Write the begin or end of an environment."""
         name = token["environment"]
         whole = name + token["star"]
-        done = token.end()
+        begin = self._place
         if token["edge"] == "end":
             if not self._within_line:
-                self._position = self._offset + done
+                self._position = self._offset + begin
             self._end_named(name)
-            return done
-        edge = self._edges.get(rf"\begin{{{whole}}}")
-        if edge is not None:
-            return self._defined_edge(edge, text, done, end)
-        if name in _MATH:
-            return self._math_environment(whole, text, done, end)
-        if name in _CODE or name in _DROPPED:
-            closing = self._find(rf"\end{{{whole}}}", text, done, end)
-            if closing < 0:
-                return done
-            if name in _CODE:
-                self._code(name, text[done:closing])
-            return closing + len(whole) + 6
-        return self._begin_environment(name, text, done, end)
+        elif rf"\begin{{{whole}}}" in self._edges:
+            self._defined_edge(self._edges[rf"\begin{{{whole}}}"])
+        elif name in _MATH:
+            self._math_environment(whole)
+        elif name in _CODE or name in _DROPPED:
+            closing = self._find(rf"\end{{{whole}}}")
+            if closing >= 0:
+                self._place = closing + len(whole) + 6
+            if closing >= 0 and name in _CODE:
+                self._code(name, self._text[begin:closing])
+        else:
+            self._begin_environment(name)
 
-    def _defined_edge(self, edge: str, text: str, done: int, end: int) -> int:
+    def _defined_edge(self, edge: str) -> None:
         begin = BEGINS_MATH.match(edge)
-        if begin is not None:
-            return self._math_environment(begin["name"], text, done, end)
-        self._line.append(" ")
-        return done
+        if begin is None:
+            self._add(" ")
+        else:
+            self._math_environment(begin["name"])
 
     def _code(self, name: str, code: str) -> None:
         options = _ARGUMENTS.match(code)
         if options is not None and name in ("minted", "lstlisting"):
             code = code[options.end() :]
         if self._within_line:
-            self._line.append(f"<code>{escape(code)}</code>")
+            self._add(f"<code>{escape(code)}</code>")
             return
         self._end_paragraph()
         self._blocks.append(markup.code_block(code.strip()))
 
-    def _begin_environment(self, name: str, text: str, done: int, end: int) -> int:
+    def _begin_environment(self, name: str) -> None:
         self._end_paragraph()
         statement = None
-        closing = ""
-        opening = ""
+        opening = closing = ""
         if name in markup.NAMED or name in self._declared or name == "restatable":
-            statement, done = self._begin_statement(name, text, done, end)
+            statement = self._begin_statement(name)
             closing = "</div>\n"
-        elif name == "frame":
-            done = self._frame(text, done, end)
         elif name in _TABLE["lists"]:
             opening = f"<{_TABLE['lists'][name]}>"
             closing = f"</{_TABLE['lists'][name]}>\n"
@@ -608,60 +586,38 @@ class _LatexWriter:
             closing = "</td></tr></table>\n"
 
         if statement is None:
-            options = _OPTIONS.match(text, done, end)
-            if options is not None:
-                done = options.end()
+            self._take(_OPTIONS)
+        if name == "frame" and _BRACED.match(self._text, self._place):  # a heading of a talk
+            self._heading("frametitle")
         if name in _WITH_LOOK:
-            look = _ARGUMENTS.match(text, done, end)
-            if look is not None:
-                done = look.end()
+            self._take(_ARGUMENTS)
         if closing.startswith("</td>"):
             self._within_line += 1
-            self._line.append(opening)
+            self._add(opening)
         else:
             self._blocks.append(opening)
         self._environments.append((name, closing, statement))
-        return done
 
-    def _begin_statement(self, name: str, text: str, done: int, end: int) -> tuple[_Statement, int]:
-        """Return a statement with its title and label, and where its text begins."""
+    def _begin_statement(self, name: str) -> _Statement:
+        """Return a statement with its title and label."""
         statement = _Statement(len(self._blocks), self._position, name)
-        option = _OPTIONAL.match(text, done, end)
+        option = self._take(_OPTIONAL)
         if option is not None:
-            done = option.end()
             values = _values(option[1])
             statement.label = values.pop("label", "")
             statement.title = self.line(_first(values, option[1]))
         if name == "restatable":
-            statement.name, done = self._argument(text, done)
-            _, done = self._argument(text, done)
+            statement.name = self._braced()
+            self._braced()
 
         declared = self._declared.get(statement.name)
-        if declared is None:
-            return statement, done
-        statement.printed = unescape(markup.words(self.line(declared.printed)))
-        if declared.prefix is not None:
-            title, done = self._argument(text, done)
-            label, done = self._argument(text, done)
-            statement.title = self.line(title)
-            statement.label = label and f"{declared.prefix}:{label}"
-        return statement, done
-
-    def _argument(self, text: str, begin: int) -> tuple[str, int]:
-        """Return an argument in braces, without blanks around it, and where it ends."""
-        argument = _BRACED.match(text, begin) and argument_at(text, begin)
-        if not argument:
-            return "", begin
-        return argument[0].strip(), argument[1]
-
-    def _frame(self, text: str, done: int, end: int) -> int:
-        """Write the title of a frame of a talk as a heading."""
-        options = _OPTIONS.match(text, done, end)
-        if options is not None:
-            done = options.end()
-        if _BRACED.match(text, done, end):
-            return self._heading("frametitle", text, done, end)
-        return done
+        if declared is not None:
+            statement.printed = unescape(markup.words(self.line(declared.printed)))
+            if declared.prefix is not None:
+                statement.title = self.line(self._braced())
+                label = self._braced()
+                statement.label = label and f"{declared.prefix}:{label}"
+        return statement
 
     def _end_named(self, name: str) -> None:
         """End an environment, and those that are open in it."""
@@ -675,7 +631,7 @@ class _LatexWriter:
         name, closing, statement = self._environments.pop()
         if closing.startswith("</td>"):
             self._within_line -= 1
-            self._line.append(closing)
+            self._add(closing)
             if not self._within_line:
                 table = _EMPTY_ROW.sub("</table>", "".join(self._line))
                 self._blocks.append(table)
@@ -683,17 +639,17 @@ class _LatexWriter:
             return name
         self._end_paragraph()
         if statement is not None:
-            titled = bool(statement.title)
+            title = statement.title
             opening = markup.statement(
                 statement.name,
                 statement.label,
                 statement.begin,
                 self._position,
-                titled,
+                bool(title),
                 statement.printed,
             )
-            title = statement.title + markup.end_of_title(titled)
-            self._blocks[statement.block] = opening + title
+            end = markup.end_of_title(bool(title))
+            self._blocks[statement.block] = f"{opening}{title}{end}"
         self._blocks.append(closing)
         return name
 
@@ -701,46 +657,41 @@ class _LatexWriter:
         """Return whether the innermost environment is one of the table `kind`."""
         return bool(self._environments) and self._environments[-1][0] in _TABLE[kind]
 
-    def _cell(self) -> None:
-        if self._is_in("tables"):
-            self._line.append("</td><td>")
-        else:
-            self._line.append("&amp;")
-
     def _end_paragraph(self) -> None:
         if self._within_line:
-            self._line.append(" ")
+            self._add(" ")
             return
         content = "".join(self._line).strip()
         self._line = []
         if content:
             self._blocks.append(f"<p>{content}</p>\n")
 
-    def _read_new_statements(self, text: str) -> None:
+    def _read_new_statements(self) -> None:
         """Keep the statements that a source declares, with their printed names."""
-        for new in _NEW_STATEMENT.finditer(text):
-            printed = ""
+        for new in _NEW_STATEMENT.finditer(self._text):
+            self._place = new.end()
             prefix = None
             if new["by_options"]:
                 values = _values(new["options"] or "") | _values(new["more"] or "")
                 printed = _first(values, "") or new["names"].capitalize()
             else:
-                printed, done = self._argument(text, new.end())
+                printed = self._braced()
             if new["box"]:
-                _, done = self._argument(text, done)
-                prefix, _ = self._argument(text, done)
+                self._braced()
+                prefix = self._braced()
             for name in new["names"].split(","):
                 self._declared[name.strip(" *\n")] = _Declared(printed, prefix)
 
-    def _read_new_environments(self, text: str) -> None:
+    def _read_new_environments(self) -> None:
         """Keep the environments that a source defines as those of mathematics or statements."""
-        for new in _NEW_ENVIRONMENT.finditer(text):
-            opening = argument_at(text, new.end())
-            for within in _BEGIN.findall(opening[0] if opening else ""):
+        for new in _NEW_ENVIRONMENT.finditer(self._text):
+            self._place = new.end()
+            opening = self._argument() or ""
+            for within in _BEGIN.findall(opening):
                 if within in markup.NAMED or within in self._declared:
                     name = markup.NAMED.get(within, within)
                     self._declared[new["name"]] = self._declared.get(within, _Declared(name))
-            begin = opening and BEGINS_MATH.search(opening[0])
+            begin = BEGINS_MATH.search(opening)
             if begin:
                 self._edges[rf"\begin{{{new['name']}}}"] = begin[0]
                 self._edges[rf"\end{{{new['name']}}}"] = rf"\end{{{begin['name']}}}"
@@ -762,9 +713,9 @@ def _first(values: Mapping[str, str], instead: str) -> str:
     return "" if values else instead
 
 
-def _end_of_inline(text: str, begin: int, end: int) -> int:
+def _end_of_inline(text: str, begin: int, limit: int) -> int:
     """Return where a formula ends that began with a dollar: outside braces, if it can."""
-    closing = text.find("$", begin, min(end, begin + _LONGEST))
+    closing = text.find("$", begin, limit)
     if closing < 0:
         return -1
     latex = text[begin:closing]
@@ -773,7 +724,7 @@ def _end_of_inline(text: str, begin: int, end: int) -> int:
 
     depth = 0
     first = -1
-    for token in _IN_FORMULA.finditer(text, begin, min(end, begin + _LONGEST)):
+    for token in _IN_FORMULA.finditer(text, begin, limit):
         if token[0] == "$":
             if depth <= 0:
                 return token.start()
