@@ -107,7 +107,7 @@ class _Open:
     indent: int = 0  # of the content of an admonition
     prefix: str = ""  # before its lines
     cut: str = ""  # the mark of its begin
-    end: str = "</div>\n"  # HTML
+    end: str = ""  # HTML
 
 
 class Blocks:
@@ -253,18 +253,13 @@ class Blocks:
             line = self._lines[directive.line].expandtabs(4)
             directive.indent = len(line) - len(line.lstrip()) + 4
         directive.prefix = _LIST_MARK.sub(" ", before)
-        if name in markup.NAMES["boxes"]:
-            named = "" if title else markup.generated(name.capitalize())
-            opening, end = f"<blockquote><p><strong>{named}", "</strong></p>\n"
-            directive.end = "</blockquote>\n"
-        elif name in markup.NAMED:
+        is_named = name in markup.NAMED and name not in markup.NAMES["boxes"]
+        if is_named and not title:
             heading = _FIRST_HEADING.match("\n".join(self._lines[after : after + 3]))
-            if heading is not None and not title:
+            if heading is not None:
                 title = directive.title = heading[1]
                 after += heading[0].count("\n") + 1
-            opening, end = "", markup.end_of_title(bool(title))
-        else:
-            opening, end = f"<div>{markup.place(directive.label)}<p>", "</p>\n"
+        opening, end, directive.end = markup.box(name, directive.label, title)
         directive.cut = self._cuts.cut(opening, "", _BLOCK)
         self._write(before, f"{directive.cut}{title}{self._cuts.cut(end, '', _BLOCK)}")
         self._opened.append(directive)
@@ -273,11 +268,9 @@ class Blocks:
     def _close(self, level: int, number: int) -> None:
         """Write the ends of all directives from a level on, which end before a line."""
         for opened in reversed(self._opened[level:]):
-            if opened.name in markup.NAMED and opened.end == "</div>\n":
-                begin, end = self._starts[opened.line], self._starts[number]
-                titled = bool(opened.title)
-                opening = markup.statement(opened.name, opened.label, begin, end, titled)
-                self._cuts.set_html(opened.cut, opening)
+            begin, end = self._starts[opened.line], self._starts[number]
+            opening, _, _ = markup.box(opened.name, opened.label, opened.title, begin, end)
+            self._cuts.set_html(opened.cut, opening)
             self._write(opened.prefix, self._cuts.cut(opened.end, "", _BLOCK))
         del self._opened[level:]
 

@@ -84,7 +84,6 @@ _PLACE: Final = re.compile(
     r"|(?P<formula>[$\\])",
     re.DOTALL | re.MULTILINE,
 )
-_NAMED_TARGET: Final = re.compile(r"\A!?(.*)<([^<>]*)>\Z", re.DOTALL)
 
 # HTML within Markdown.
 _HTML: Final = re.compile(
@@ -242,25 +241,8 @@ class _Lines:
             opening = self.cuts.cut(f'<a href="#{escape(note)}">')
             written = f"{opening}{self.without_marks(text)}{self.cuts.cut('</a>')}"
         elif role:
-            written = self.cuts.cut(_role_html(role, mark["content"]), mark["content"])
+            written = self.cuts.cut(markup.role(role, mark["content"]), mark["content"])
         return written, mark.end()
-
-
-def _role_html(role: str, content: str) -> str:
-    if role == "math":
-        return markup.formula(content)
-    if role in markup.NAMES["silent_roles"]:
-        return ""
-    text = " ".join(content.split())
-    target = ""
-    named = _NAMED_TARGET.match(text)
-    if named is not None:
-        text, target = named[1].rstrip(), named[2]
-    if role not in markup.NAMES["references"]:
-        return markup.plain(text)
-    if named is None:
-        return markup.reference(text)
-    return markup.reference(target) + markup.plain(text)
 
 
 # Formulas

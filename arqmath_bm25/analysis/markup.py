@@ -35,6 +35,7 @@ _EDGE: Final = re.compile(
     r"|<div(?P<of_div>[^<>]*)>|(?P<end></div>)",
     re.DOTALL,
 )
+_NAMED_TARGET: Final = re.compile(r"\A!?(.*)<([^<>]*)>\Z", re.DOTALL)
 _TITLE: Final = re.compile(r"<strong>((?>(?:(?!</?(?:strong|div|p)\b).)*))</strong>", re.DOTALL)
 _LOWEST: Final = 7  # level of statements
 _ATTRIBUTE: Final = re.compile(r'([a-z-]{1,40})="([^"<>]*)"')
@@ -100,9 +101,9 @@ def place(label: str) -> str:
     return f'<span id="{escape(label.strip())}"></span>'
 
 
-def reference(label: str) -> str:
-    """Return a reference, which has no words."""
-    return f'<a href="#{escape(label.strip())}"></a>'
+def reference(label: str, text: str = "") -> str:
+    """Return a reference, which has no words but those of a text for it."""
+    return f'<a href="#{escape(label.strip())}">{plain(text)}</a>'
 
 
 def heading_start(level: int, label: str, begin: int, end: int) -> str:
@@ -130,6 +131,33 @@ def end_of_title(titled: bool) -> str:
     if titled:
         return f"{generated(').')}</strong> "
     return "</strong> "
+
+
+def box(name: str, label: str, title: str, begin: int = 0, end: int = 0) -> tuple[str, str, str]:
+    """Return what stands before the title of a directive, after it, and after its content."""
+    if name in NAMES["boxes"]:
+        named = "" if title else generated(name.capitalize())
+        return f"<blockquote><p><strong>{named}", "</strong></p>\n", "</blockquote>\n"
+    if name in NAMED:
+        opening = statement(name, label, begin, end, bool(title))
+        return opening, end_of_title(bool(title)), "</div>\n"
+    return f"<div>{place(label)}<p>", "</p>\n", "</div>\n"
+
+
+def role(name: str, content: str) -> str:
+    """Return the content of a role: a formula, a reference or words."""
+    if name == "math":
+        return formula(content)
+    if name in NAMES["silent_roles"]:
+        return ""
+    text = " ".join(content.split())
+    target = text
+    named = _NAMED_TARGET.match(text)
+    if named is not None:
+        text, target = named[1].rstrip(), named[2]
+    if name not in NAMES["references"]:
+        return plain(text)
+    return reference(target, text if named else "")
 
 
 @dataclass

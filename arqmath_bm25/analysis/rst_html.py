@@ -26,7 +26,6 @@ _DROPPED: Final = frozenset(_TABLE["dropped"].split())
 _CODE: Final = frozenset(_TABLE["code"].split())
 _DIRECTIVE: Final = re.compile(r"^[ \t]*\.\.[ \t]+([\w:+.-]+)::", re.MULTILINE)
 _ROLE: Final = re.compile(r":([A-Za-z][\w:+.-]{0,40}):`")
-_NAMED_TARGET: Final = re.compile(r"\A(.*)<([^<>]*)>\Z", re.DOTALL)
 _SETTINGS: Final = {
     "_disable_config": True,
     "docinfo_xform": True,
@@ -94,21 +93,23 @@ class _Block(Directive):  # type: ignore[misc]
         label = self.options.get("label") or self.options.get("name") or ""
         content = "\n".join(self.content)
         if name == "math":
-            formula = nodes.math_block("", f"{title}\n{content}")
-            formula["names"] = [label] * bool(label)
-            return [formula]
+            formula = markup.formula(f"{title}\n{content}", True)
+            return [_raw(f"<p>{markup.place(label)}{formula}</p>\n")]
         if name in _CODE:
-            return [nodes.literal_block("", content)]
+            return [_raw(markup.code_block(content))]
         if name in markup.NAMES["dropped"]:
             return []
+        if name not in markup.NAMED and name not in markup.NAMES["boxes"]:
+            title = ""
+        opening, after_title, end = markup.box(name, label, title)
+        inline, _ = self.state.inline_text(title, self.lineno)
         block = nodes.container("")
-        block["directive"] = name
-        block["names"] = [label] * bool(label)
-        if (title and name in markup.NAMED) or name in markup.NAMES["boxes"]:
-            inline, _ = self.state.inline_text(title, self.lineno)
-            block += nodes.title("", "", *inline)
         self.state.nested_parse(self.content, self.content_offset, block)
-        return [block]
+        return [_raw(opening), *inline, _raw(after_title), *block.children, _raw(end)]
+
+
+def _raw(html: str) -> nodes.raw:
+    return nodes.raw("", html)
 
 
 def _role(
@@ -116,20 +117,7 @@ def _role(
     options: Any = None, content: Any = None,
 ) -> tuple[list[nodes.Node], list[nodes.system_message]]:  # fmt: skip
     """Return what a role of Sphinx stands for."""
-    name = name.rpartition(":")[2]
-    if name in markup.NAMES["silent_roles"]:
-        return [], []
-    named = _NAMED_TARGET.match(text)
-    if name in markup.NAMES["references"]:
-        target = nodes.reference("", "")
-        target["label"] = text
-        if named is not None:
-            target = nodes.reference("", named[1].rstrip())
-            target["label"] = named[2]
-        return [target], []
-    if named is not None:
-        text = named[1].rstrip()
-    return [nodes.inline("", text.lstrip("~!"))], []
+    return [_raw(markup.role(name.rpartition(":")[2], text.lstrip("~!")))], []
 
 
 def _written(node: Any, level: int) -> Iterator[str]:
@@ -137,13 +125,14 @@ def _written(node: Any, level: int) -> Iterator[str]:
     name = node.tagname
     if name == "#text":
         yield markup.plain(node.astext())
-    elif name in ("math", "math_block"):
-        yield from _labels(node)
-        formula = markup.formula(node.astext(), name == "math_block")
-        yield f"<p>{formula}</p>\n" if name == "math_block" else formula
-    elif name in ("literal", "literal_block", "doctest_block"):
-        code = escape(node.astext())
-        yield f"<code>{code}</code>" if name == "literal" else f"<pre><code>{code}</code></pre>\n"
+    elif name == "raw":  # of directives and roles; those of sources are disabled
+        yield node.astext()
+    elif name == "math":
+        yield markup.formula(node.astext())
+    elif name == "literal":
+        yield f"<code>{escape(node.astext())}</code>"
+    elif name in ("literal_block", "doctest_block"):
+        yield markup.code_block(node.astext())
     elif name == "title" and node.parent.tagname == "section":
         names = node.parent["names"]
         label = "".join(names[1:][-1:])
@@ -152,29 +141,23 @@ def _written(node: Any, level: int) -> Iterator[str]:
         yield f"</h{min(level + 1, 6)}>\n"
     elif name == "section":
         yield from _children(node, level + 1)
-    elif name == "container" and node.get("directive") in markup.NAMED:
-        yield from _statement(node, level)
-    elif (
-        name in markup.NAMED
-        or name in markup.NAMES["boxes"]
-        or node.get("directive") in markup.NAMES["boxes"]
-    ):
+    elif name in markup.NAMED or name in markup.NAMES["boxes"]:
         yield "<blockquote>"
         if not isinstance(node.next_node(), nodes.title):
-            named = node.get("directive") or name
-            yield f"<p><strong>{markup.generated(named.capitalize())}</strong></p>\n"
+            yield f"<p><strong>{markup.generated(name.capitalize())}</strong></p>\n"
         yield from _children(node, level)
         yield "</blockquote>\n"
     elif name in ("footnote_reference", "label"):
         yield f"<sup>{markup.generated(node.astext())}</sup>"
     elif name == "reference":
-        address = node.get("refuri") or f"#{node.get('label') or node.get('refname', '')}"
+        address = node.get("refuri") or f"#{node.get('refname', '')}"
         yield f'<a href="{escape(address)}">'
         yield from _children(node, level)
         yield "</a>"
     elif name not in _DROPPED:
         tag = _TAGS.get(name, "")
-        yield from _labels(node)
+        if name == "target":
+            yield from map(markup.place, node["names"])
         yield f"<{tag}>" if tag else ""
         yield from _children(node, level)
         yield f"</{tag}>" if tag else " "
@@ -183,22 +166,3 @@ def _written(node: Any, level: int) -> Iterator[str]:
 def _children(node: Any, level: int) -> Iterator[str]:
     for child in node.children:
         yield from _written(child, level)
-
-
-def _labels(node: Any) -> Iterator[str]:
-    for label in node.get("names", ()):
-        if node.tagname in ("target", "math_block"):
-            yield f'<span id="{escape(label)}"></span>'
-
-
-def _statement(node: Any, level: int) -> Iterator[str]:
-    title = node.next_node(nodes.title, descend=True)
-    titled = title is not None and title.parent is node and bool(title.astext())
-    yield markup.statement(node["directive"], "".join(node["names"]), 0, 0, titled)
-    if titled:
-        yield from _children(title, level)
-    yield markup.end_of_title(titled)
-    for child in node.children:
-        if child is not title:
-            yield from _written(child, level)
-    yield "</div>\n"
