@@ -57,7 +57,9 @@ def as_post(html: str) -> Page:
 
     writer = _Writer(has_scripts=_TEX_SCRIPT.search(html) is not None)
     writer.write(_content(tree))
-    return Page(_title(tree), "".join(writer.parts))
+    title = tree.css_first("head > title")
+    words = title.text().split() if title else []
+    return Page(" ".join(words), "".join(writer.parts))
 
 
 def _not_too_deep(html: str) -> str:
@@ -77,13 +79,6 @@ def _not_too_deep(html: str) -> str:
         return tag[0]
 
     return _TAG.sub(written, html)
-
-
-def _title(tree: LexborHTMLParser) -> str:
-    title = tree.css_first("head > title")
-    if title is None:
-        return ""
-    return " ".join(title.text().split())
 
 
 def _content(tree: LexborHTMLParser) -> Any:

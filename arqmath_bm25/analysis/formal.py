@@ -97,6 +97,7 @@ class Language:
         self._begin = re.compile(rf"\s*(?:{opening}|{table['blanks']}|{command})", re.DOTALL)
         self._header = re.compile(rf"(?>(?:\s+|{header})*)")
         self._head = re.compile(command)
+        self._needed = re.compile(table["needed"])
         self._proofs = {key: re.compile(table[key]) for key in _PROOFS}
 
         own = sorted(filter(_NO_NAME.search, self.words), key=len, reverse=True)
@@ -105,7 +106,7 @@ class Language:
 
     def is_of(self, text: str) -> bool:
         """Return whether a text begins with a header or a declaration of this language."""
-        if not self._begin.match(text):
+        if not self._begin.match(text) or not self._needed.search(text):
             return False
         code, _ = _without_comments(text, self)
         header = self._header.match(code)

@@ -616,14 +616,8 @@ def _plain(text: str, formulas: list[Formula]) -> str:
 def _prose(text: str) -> str:
     text = text.replace(r"\$", "$")
     if _TAG_END in text:
-        text = _BLANKS.sub(_one_blank, text)
+        text = _BLANKS.sub(lambda blanks: " " if " " in blanks[0] else "", text)
     return _restored(text)
-
-
-def _one_blank(blanks: re.Match[str]) -> str:
-    if " " in blanks[0]:
-        return " "
-    return ""
 
 
 def _restored(text: str) -> str:

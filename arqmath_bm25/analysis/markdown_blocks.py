@@ -8,6 +8,7 @@ content is read as any other Markdown. What is written already is cut from the t
 import re
 from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 from arqmath_bm25.analysis import markup
@@ -48,6 +49,10 @@ _BEGIN: Final = re.compile(r"\\begin\{([A-Za-z]{1,40}\*?)\}")
 _OPTION: Final = re.compile(r"[ \t]{0,99}:(?P<key>[\w-]{1,99}):(?P<value>[^\n]*)")
 _FIRST_HEADING: Final = re.compile(r"\A\s*#{1,6}[ \t]+([^\n]*)")
 _INDENT: Final = re.compile(r"\A(?: {1,4}|\t)")
+# Directives whose content is Markdown, or is known to have no words.
+_READ: Final = frozenset(markup.NAMED).union(
+    *(markup.NAMES[kind] for kind in ("boxes", "math", "transparent", "dropped"))
+)
 _MOST_OPTIONS: Final = 40
 _LONGEST: Final = 50_000  # characters of an environment
 _DEEPEST: Final = 8  # directives within others
@@ -118,9 +123,8 @@ class Blocks:
         self._lines = text.split("\n")
         self._cuts = cuts
         self._loose = loose
-        self._starts = [offset]
-        for line in self._lines:
-            self._starts.append(self._starts[-1] + len(line) + 1)
+        lengths = (len(line) + 1 for line in self._lines)
+        self._starts = list(accumulate(lengths, initial=offset))
         self._written: list[str] = []
         self._opened: list[_Open] = []
         self._label = ""  # of the next heading
@@ -210,7 +214,7 @@ class Blocks:
         if is_unclosed or len(self._opened) > _DEEPEST:
             return 0
         name, label, title = _header(opening)
-        is_code = mark[:1] in ("`", "~") and not _is_read(name)
+        is_code = mark[:1] in ("`", "~") and name not in _READ
         is_whole = is_code or name == "math" or name in markup.NAMES["dropped"]
         end, after = number + 1 + _MOST_OPTIONS, number + 1
         if is_whole:
@@ -343,12 +347,6 @@ class Blocks:
         return f"{_OF_HEADING}{place}{_OF_HEADING}{title}"
 
 
-def _is_read(name: str) -> bool:
-    """Return whether the content of a directive is Markdown, or is known to have no words."""
-    kinds = ("boxes", "math", "transparent", "dropped")
-    return name in markup.NAMED or any(name in markup.NAMES[kind] for kind in kinds)
-
-
 def _header(opening: re.Match[str]) -> tuple[str, str, str]:
     """Return name, label and title of a directive, a div or an admonition."""
     if opening["fence"] is None:
@@ -362,9 +360,12 @@ def _header(opening: re.Match[str]) -> tuple[str, str, str]:
     values = dict(_QUOTED_VALUE.findall(braces))
     words = _ANY_VALUE.sub(" ", braces).replace(",", " ").split()
     labels = [word[1:] for word in words if word[0] == "#"]
-    names = [word.lstrip(".").rpartition(":")[2].rstrip("*") for word in words if word[0] != "#"]
-    names = [name.removeprefix("callout-") for name in names]
-    name = next(filter(_is_read, names), "".join(names[:1]))
+    names = [
+        word.lstrip(".").rpartition(":")[2].rstrip("*").removeprefix("callout-")
+        for word in words
+        if word[0] != "#"
+    ]
+    name = next((name for name in names if name in _READ), "".join(names[:1]))
     if labels and name not in markup.NAMED:
         prefix = labels[0].partition("-")[0]
         if prefix in markup.NAMED:

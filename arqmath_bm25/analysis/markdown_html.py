@@ -107,10 +107,10 @@ def markdown_html(text: str, loose: bool = False) -> str:
     return lines.cuts.html(html)
 
 
-def markdown_line(text: str, loose: bool = False) -> str:
+def markdown_line(text: str) -> str:
     """Return a line of Markdown, such as a title, as HTML."""
     text = markup.PRIVATE.sub(" ", text)
-    lines = _Lines(text, loose)
+    lines = _Lines(text, loose=False)
     html = _reader().renderInline(lines.without_marks(text), {"cuts": lines.cuts})
     return lines.cuts.html(html)
 

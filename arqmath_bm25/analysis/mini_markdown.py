@@ -1,7 +1,8 @@
 """Comments of Stack Exchange: their mini-Markdown as HTML, which must be sanitised afterwards.
 
 Comments may have code, bold, italics and links, and no other markup (the site's help on comments).
-Formulas, in dollars or in the lab's spans, are left unchanged. Unclosed marks are text.
+Formulas, in dollars or in the lab's spans, are left unchanged. Unclosed marks are text. CommonMark,
+as `markdown_html` reads it, has more: lists, headings, escapes and images, which are text here.
 """
 
 import re

@@ -45,12 +45,7 @@ def with_lost_escapes(text: str) -> tuple[str, int]:
 
     Returns the text, and how many commands were repaired.
     """
-    return _LOST.subn(_whole_command, text)
-
-
-def _whole_command(lost: re.Match[str]) -> str:
-    letter, _ = _LOST_ESCAPES[lost[0][0]]
-    return f"\\{letter}{lost[0][1:]}"
+    return _LOST.subn(lambda lost: f"\\{_LOST_ESCAPES[lost[0][0]][0]}{lost[0][1:]}", text)
 
 
 def hide_math(code: str) -> str:

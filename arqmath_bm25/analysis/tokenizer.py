@@ -44,7 +44,9 @@ def load_tokenizer(name: str) -> Callable[[str], list[str]]:
                 f"{_KEY}: {name} failed on {latex[:60]!r}: {type(error).__name__}: {error}"
             ) from error
 
-        if not isinstance(made, list) or not all(map(_is_token, made)):
+        if not isinstance(made, list) or any(
+            not isinstance(token, str) or token.split() != [token] for token in made
+        ):
             raise InputError(
                 f"{_KEY}: {name} returned {repr(made)[:60]} for {latex[:60]!r}; expected a list "
                 "of strings without white space"
@@ -52,10 +54,6 @@ def load_tokenizer(name: str) -> Callable[[str], list[str]]:
         return made
 
     return tokens
-
-
-def _is_token(token: object) -> bool:
-    return isinstance(token, str) and token.split() == [token]
 
 
 @cache  # an imported module stays the same, even if its file changes
