@@ -269,7 +269,7 @@ def _latex_of_name(name: re.Match[str]) -> str:
 
 def _tokens(text: str, start: int, stop: int) -> tuple[str, list[_Span]]:
     """Return the kinds of the tokens of a part, and their spans; an argument is one token."""
-    kinds = []
+    kinds: list[str] = []
     spans = []
     closing = _closing(text) if "{" in text else {}
     done = 0
