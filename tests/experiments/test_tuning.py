@@ -47,7 +47,7 @@ def test_what_changes_together_and_to_which_values() -> None:
     assert len(found) == 5 + 5 + 1  # bm25 and query; fields, paths together; second stage
     assert {"bm25__k1": 1.5} in found[0]
     assert {"query__k3": 8.0} in found[4]
-    paths = {f"variants__both__{part}_operators": 0.8 for part in ("answer", "question", "title")}
+    paths = {f"variants__both__{part}_operators": 0.8 for part in ("body", "question", "title")}
     assert [paths] == [one for knob in found for one in knob if one == paths]
     places = {key.split("__")[0] for knob in found for one in knob for key in one}
     assert places == {"bm25", "query", "variants", "rerank"}
