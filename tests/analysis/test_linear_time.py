@@ -24,8 +24,11 @@ from growth import check_growth
 import arqmath_bm25
 from arqmath_bm25.analysis import answer_text, html, latex, text
 from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.latex_html import latex_html
 from arqmath_bm25.analysis.macros import Macros
+from arqmath_bm25.analysis.markdown_html import markdown_html
 from arqmath_bm25.analysis.mathml import source_latex
+from arqmath_bm25.analysis.rst_html import rst_html
 from arqmath_bm25.analysis.safe_html import safe_body, safe_title
 from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.formulas import read_formula_ids, read_formulas
@@ -300,6 +303,16 @@ PROSE = [
     ".", "!?", '."', ". ", "\n", "\na", "e.g. ", "$", "$$", "$$a$", "$$ $a$ ", "$\\", r"\$", "x",
 ]  # fmt: skip
 WORDS = ["x", "'", "’s", "a'", "\u0301\u0323", "\ufdfa", "9", "\ud800"]
+MARKDOWN = [
+    "$a\n\n", "`", "``a `", "```{note}\n", ":::\n", "::: a\n", "\\begin{a}\n", "[[a|", "{eq}`",
+    "<!--", "!!! note\n    ", "> [!note] a\n", "(a)=\n", "a\n---\n", "$$a$$\n", "> $$\n", "%%\n",
+    "[^1]: a\n",
+]  # fmt: skip
+SOURCE = [
+    "$", "{", r"\begin{a}", r"\begin{align}", r"\def\a{", r"\iffalse", r"\texorpdfstring{",
+    r"\begin{thm}[", r"\href{a}{", r"\begin{tabular}&", r"\label{a}", "\\def\\a{x}\n\\a",
+]  # fmt: skip
+RST = ["*a ", "`a", "`a`_ ", "|a ", "- a\n", ".. math:: x\n\n", ":ref:`a` ", "::\n\n  a\n\n"]
 MATHML = [' alttext="', '" ', '" a', "%", "% ", " "]
 
 
@@ -328,6 +341,9 @@ READERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
         [r"$\def\a{\a\a}\a$", r"$\def\a#1{x#1}\a{", r"\begin{e}\def\b{x}\b\end{e}"],
     ),
     "tokenize": (latex.tokenize, LATEX),
+    "markdown": (markdown_html, MARKDOWN),
+    "source": (latex_html, SOURCE),
+    "reStructuredText": (rst_html, RST),
     "mathml": (lambda source: source_latex(f'<math alttext="{source}'), MATHML),
     "read_tags": (read_tags, ["<", "|", "<a", " ", ","]),
 }  # fmt: skip

@@ -55,8 +55,8 @@ def bare(latex: str) -> str:
 def test_an_article_is_read_as_latex_means_it() -> None:
     prose, formulas = read(ARTICLE, "latex")
     assert prose == words(
-        "intro poincaré's lemma let be quasi compact see 50 costs 5 a b c d in x y and z "
-        "naïve étale straße øre"
+        "intro poincaré's lemma let be quasicompact see 50 costs 5 a b c d in x y and z "
+        "naive etale strasse ore"
     )
     assert formulas == [
         r"\newcommand{\R}{\mathbb{R}}", "X", r"\begin{align}a&=b\label{eq:1}\end{align}", r"\R^n"
@@ -75,6 +75,17 @@ def test_an_article_is_read_as_latex_means_it() -> None:
         ("$`y`$ and\n```math\na+b\n```\n", "and", ["y", "a+b"]),
         ("$x$, [a link](https://a.org/b) and \\(z\\)", "a link and", ["x", "z"]),
         ("# Head\n\n$$\na=b\n$$", "head", ["a=b"]),
+        ("So we have $$a\n\n= b$$ here.", "so we have here", ["a=b"]),
+        ("- costs $5\n- costs $6\n- so $x$", "costs 5 costs 6 so", ["x"]),
+        ("> $$\n> a > b\n> # c\n> $$\n> so", "so", ["a>b#c"]),
+        ("- item\n\n  ```{math}\n  x=1\n  ```\n- next", "item next", ["x=1"]),
+        (
+            "```{note}\nAn $x$\n\n```sh\necho $1\n```\n\n$y$\n```\nend $z$",
+            "an echo 1 end",
+            ["x", "y", "z"],
+        ),
+        ("!!! tip\n    In $x$\n\n    - $y$\n\nafter $z$", "in after", ["x", "y", "z"]),
+        ("[$x$](http://a.org/$b$) ![y](c$d.png) $z$", "", ["x", "z"]),
     ],
 )
 def test_markdown_hides_code_and_has_the_dollars_of_pandoc(
