@@ -80,19 +80,6 @@ _SETTINGS: Final = {"help_option_names": ["-h", "--help"]}
 _UNUSED: Final = {"rich.markdown": "Markdown", "rich.traceback": "Traceback"}
 
 
-def _load_layout_of_help() -> None:
-    """Import what lays out help, without the modules that it does not use here."""
-    absent = [name for name in _UNUSED if name not in sys.modules]
-    for name in absent:
-        stand_in = ModuleType(name)
-        setattr(stand_in, _UNUSED[name], object)
-        sys.modules[name] = stand_in
-
-    import_module("typer.rich_utils")
-    for name in absent:
-        del sys.modules[name]
-
-
 def _guesses() -> dict[str, Any]:
     """Return the names that people try first, with those of this program."""
     return read_table(f"{__path__[0]}/guesses.py")
@@ -111,7 +98,15 @@ class _PlainHelp:
         return params
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        _load_layout_of_help()
+        absent = [name for name in _UNUSED if name not in sys.modules]
+        for name in absent:
+            stand_in = ModuleType(name)
+            setattr(stand_in, _UNUSED[name], object)
+            sys.modules[name] = stand_in
+
+        import_module("typer.rich_utils")
+        for name in absent:
+            del sys.modules[name]
         super().format_help(ctx, formatter)  # type: ignore[misc]  # of the class it is mixed into
 
 

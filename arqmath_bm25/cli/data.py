@@ -135,7 +135,13 @@ def inspect(
     Example: arqmath-bm25 inspect notes --text
     """
     if text:
-        _print_texts(data)
+        with TemporaryDirectory() as place:
+            collection = Collection(str(data), indexes=Path(place)).imported()
+            corpus = collection.corpus
+            if corpus is None:
+                raise InputError(f"{data}: there are no documents of your own; --text prints these")
+            for document, _ in read_documents(corpus):
+                typer.echo(json.dumps(document.as_read(), ensure_ascii=False))
         return
 
     found = stores(data)
@@ -170,17 +176,6 @@ def inspect(
         typer.echo(json.dumps(list(map(vars, reports)), indent=1))
     else:
         _print(reports)
-
-
-def _print_texts(data: Path) -> None:
-    """Print what was read of each document, a line of JSON for each."""
-    with TemporaryDirectory() as place:
-        collection = Collection(str(data), indexes=Path(place)).imported()
-        corpus = collection.corpus
-        if corpus is None:
-            raise InputError(f"{data}: there are no documents of your own; --text prints these")
-        for document, _ in read_documents(corpus):
-            typer.echo(json.dumps(document.as_read(), ensure_ascii=False))
 
 
 def _check_store(store: Path) -> None:

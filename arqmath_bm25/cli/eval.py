@@ -35,7 +35,6 @@ from arqmath_bm25.core.progress import console, status
 from arqmath_bm25.core.writing import TEXTS, refuse_endings
 from arqmath_bm25.evaluation.comparing import (
     SIGNIFICANT,
-    Comparison,
     Move,
     RunComparisons,
     compare_runs,
@@ -463,7 +462,18 @@ def _comparison_table(compared: RunComparisons, form: TableForm) -> ScoreTable:
     if form in PASTED:
         rows.append([baseline, mean, *[""] * 7])
     for short, run in zip(names[1:], compared.comparisons, strict=True):
-        cells = _cells(short, run)
+        interval = f"{run.low:+.4f} … {run.high:+.4f}"
+        counts = f"{run.wins}/{run.ties}/{run.losses}"
+        tests = (run.t_test_p, run.t_test_holm, run.randomization_p, run.randomization_holm)
+        p_values: list[object] = []
+        for p in tests:
+            if p < 0.0001:
+                p_values.append("< 0.0001")
+            else:
+                p_values.append(p)
+
+        difference = f"{run.difference:+.4f}"
+        cells = [short, run.mean, difference, interval, counts, *p_values]
         if form in PASTED and run.randomization_holm < SIGNIFICANT:
             cells[1] = MarkedNumber(run.mean, DAGGER)
         rows.append(cells)
@@ -486,22 +496,6 @@ def _all_digits(compared: RunComparisons) -> ScoreTable:
         rows=[list(row.values()) for row in rows],
         notes=_warning_notes(compared.warnings),
     )
-
-
-def _cells(name: str, run: Comparison) -> list[object]:
-    """Return the cells of a comparison."""
-    interval = f"{run.low:+.4f} … {run.high:+.4f}"
-    counts = f"{run.wins}/{run.ties}/{run.losses}"
-    tests = (run.t_test_p, run.t_test_holm, run.randomization_p, run.randomization_holm)
-    p_values: list[object] = []
-    for p in tests:
-        if p < 0.0001:
-            p_values.append("< 0.0001")
-        else:
-            p_values.append(p)
-
-    difference = f"{run.difference:+.4f}"
-    return [name, run.mean, difference, interval, counts, *p_values]
 
 
 def _table_of_moves(

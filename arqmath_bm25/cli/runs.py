@@ -221,7 +221,17 @@ def validate(
     errors = 0
     for run, findings in results_of_check:
         errors += findings.count("error")
-        reports.append(_validation_report(run, findings))
+        reports.append(
+            {
+                "run": str(run.path),
+                "task": run.task,
+                "rows": len(run),
+                "topics": len(run.topics),
+                "errors": findings.count("error"),
+                "warnings": findings.count("warning"),
+                "findings": list(map(asdict, findings.by_rule())),
+            }
+        )
         if json_file != Path("-"):
             _print(run, findings, collection is not None)
 
@@ -232,19 +242,6 @@ def validate(
 
     if errors:
         raise typer.Exit(1)
-
-
-def _validation_report(run: Run, findings: Findings) -> dict[str, object]:
-    """Return the object of `validate --json` for one run."""
-    return {
-        "run": str(run.path),
-        "task": run.task,
-        "rows": len(run),
-        "topics": len(run.topics),
-        "errors": findings.count("error"),
-        "warnings": findings.count("warning"),
-        "findings": list(map(asdict, findings.by_rule())),
-    }
 
 
 def _lookup(

@@ -74,7 +74,13 @@ def fetch(file: PublishedFile, source: str | Path, data: Path) -> Outcome:
         if isinstance(source, Path):
             _take(file, source / file.path, target)
         else:
-            _download(file, f"{source}/{quote(file.path)}", data)
+            url = f"{source}/{quote(file.path)}"
+            copy = data / file.path
+            if not (file.archive and copy.is_file()):  # else: downloaded by a call that ended then
+                download(url, copy, lambda part: check(file, part))
+            if file.archive:
+                unpack(copy, file.archive, data / file.target)
+                copy.unlink()
     except AbsentError:
         return "absent"
     except OSError as error:
@@ -95,15 +101,6 @@ def _take(file: PublishedFile, source: Path, target: Path) -> None:
 
     with source.open("rb") as original, complete(target, encoding=None) as copy:
         shutil.copyfileobj(original, copy)
-
-
-def _download(file: PublishedFile, url: str, data: Path) -> None:
-    copy = data / file.path
-    if not (file.archive and copy.is_file()):  # else: downloaded by a call that ended then
-        download(url, copy, lambda part: check(file, part))
-    if file.archive:
-        unpack(copy, file.archive, data / file.target)
-        copy.unlink()
 
 
 def unpack(path: Path, archive: Archive, target: Path) -> None:

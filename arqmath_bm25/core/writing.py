@@ -292,7 +292,12 @@ class _Output:
         """Give the file its name."""
         if self.partial is not None:
             self.partial.replace(self.path)
-            _sync_directory(self.path.parent)
+            path = self.path.parent
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                _sync(descriptor)
+            finally:
+                os.close(descriptor)
 
     def discard(self) -> None:
         """Remove the file if it does not have its final name yet."""
@@ -309,14 +314,6 @@ def _sync(descriptor: int) -> None:
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):
             raise
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        _sync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def manifest_path(path: Path) -> Path:

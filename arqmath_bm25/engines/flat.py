@@ -227,7 +227,14 @@ class FlatSearcher(Searcher):
         is_frequent = lengths > min(len(field.divisors), _TOGETHER)
         frequent = np.flatnonzero(is_frequent)
         rare = np.flatnonzero(~is_frequent)
-        _add_frequent(sums, field, weighted, frequent)
+        begins = weighted.begins[frequent].tolist()
+        ends = weighted.ends[frequent].tolist()
+        weights = weighted.weights[frequent]
+        for begin, end, weight in zip(begins, ends, weights, strict=True):
+            scores = weight - weight / field.divisors
+            for start in range(begin, end, _TOGETHER):
+                batch = slice(start, min(start + _TOGETHER, end))
+                _add_at(sums, field.docs.numbers[batch], scores, field.codes.numbers[batch])
         if len(rare):
             _add_rare(sums, field, weighted, rare)
 
@@ -314,20 +321,6 @@ def _test_postings(field: _Field, rows: Integers, begins: Integers, ends: Intege
         for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
             _check(numbers.numbers[begin:end], count)
     field.is_tested[rows[untested]] = True
-
-
-def _add_frequent(
-    sums: Sums, field: _Field, weighted: _WeightedTerms, frequent: npt.NDArray[np.intp]
-) -> None:
-    """Add the scores of terms with many postings: each code is scored once, then looked up."""
-    begins = weighted.begins[frequent].tolist()
-    ends = weighted.ends[frequent].tolist()
-    weights = weighted.weights[frequent]
-    for begin, end, weight in zip(begins, ends, weights, strict=True):
-        scores = weight - weight / field.divisors
-        for start in range(begin, end, _TOGETHER):
-            batch = slice(start, min(start + _TOGETHER, end))
-            _add_at(sums, field.docs.numbers[batch], scores, field.codes.numbers[batch])
 
 
 def _add_rare(

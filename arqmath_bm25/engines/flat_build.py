@@ -83,18 +83,14 @@ class FlatPart:
         """Add the next document."""
         group = -1
         if document.shared:
-            group = self._group_of(document.shared)
+            if document.shared is not self._shared:
+                self._shared = document.shared
+                self._group += 1
+                self._add(document.shared, self._group, shared=True)
+            group = self._group
         self._add(document.own, len(self._ids), shared=False)
         self._ids.append(document.doc_id.encode())
         self._groups.append(group)
-
-    def _group_of(self, shared: Mapping[str, Bag]) -> int:
-        """Return the number of the group that shares these fields; new fields begin a group."""
-        if shared is not self._shared:
-            self._shared = shared
-            self._group += 1
-            self._add(shared, self._group, shared=True)
-        return self._group
 
     def _add(self, bags: Mapping[str, Bag], row: int, shared: bool) -> None:
         for name, (words, formulas) in bags.items():

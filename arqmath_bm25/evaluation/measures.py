@@ -222,7 +222,11 @@ def read_measure(name: str) -> Any:
 
     metric = ir_measures.measures.registry[known]
     try:
-        params = _read_params(form["params"] or "")
+        text = form["params"] or ""
+        call = ast.parse(f"f({text})", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args:
+            raise ValueError("parameters are written name=value")
+        params = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
         if form["prime"] or form["prime_at_end"]:
             params["judged_only"] = True
         if form["cutoff"]:
@@ -255,14 +259,6 @@ def _known_name(form: re.Match[str] | None) -> str | None:
     if folded in _OF_SETS and not form["cutoff"]:
         return _OF_SETS[folded]
     return _OF_NAME.get(folded)
-
-
-def _read_params(text: str) -> dict[str, Any]:
-    """Return the parameters in the parentheses of a name."""
-    call = ast.parse(f"f({text})", mode="eval").body
-    if not isinstance(call, ast.Call) or call.args:
-        raise ValueError("parameters are written name=value")
-    return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
 
 
 def _check_range(metric: Any) -> None:

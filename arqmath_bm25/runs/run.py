@@ -357,22 +357,17 @@ class Run:
             as_exchanged = self.ids.count_pairs(swapped)
 
         if as_lab == as_exchanged == 0:
-            return _form_of_pairs(pairs)
+            formulas, posts = map(set, zip(*pairs, strict=True))
+            if len(formulas) == 1 and formulas <= _MARKS:
+                return "trec"
+
+            # A formula is in one post, while a post holds many formulas.
+            distinct = len(set(pairs))
+            formulas_repeat = distinct > len(formulas)
+            posts_repeat = distinct > len(posts)
+            if formulas_repeat and not posts_repeat:
+                return "exchanged"
+            return "lab"
         if as_exchanged > as_lab:
             return "exchanged"
         return "lab"
-
-
-def _form_of_pairs(pairs: Sequence[tuple[str, str]]) -> RowForm:
-    """Return the form of rows whose columns 2 and 3 are known to no formula index."""
-    formulas, posts = map(set, zip(*pairs, strict=True))
-    if len(formulas) == 1 and formulas <= _MARKS:
-        return "trec"
-
-    # A formula is in one post, while a post holds many formulas.
-    distinct = len(set(pairs))
-    formulas_repeat = distinct > len(formulas)
-    posts_repeat = distinct > len(posts)
-    if formulas_repeat and not posts_repeat:
-        return "exchanged"
-    return "lab"

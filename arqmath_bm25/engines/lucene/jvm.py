@@ -78,7 +78,13 @@ def prepare() -> None:
         import jnius_config
     if jnius_config.vm_running:
         return
-    _check_address_space()
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < _ADDRESSES:
+        raise InputError(
+            f"Java needs {_ADDRESSES / 1e9:.0f} GB of address space, and the limit is "
+            f"{limit / 1e9:.1f} GB (`ulimit -v`); raise it, or take an engine without Java",
+            engine="flat",
+        )
     home = java_home()
     own_classes = Path(__file__).parent  # SimilarityByField.class
     jnius_config.add_classpath(str(anserini_jar()), str(own_classes))
@@ -154,17 +160,6 @@ def _on_class_path(name: str) -> Any:
             f"Java was started without the class {name}, and a process can start it only once: "
             "restart Python and import arqmath_bm25.pyterrier before anything uses Java"
         ) from None
-
-
-def _check_address_space() -> None:
-    """Raise InputError under a limit with which Java would end this process in its own words."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit != resource.RLIM_INFINITY and limit < _ADDRESSES:
-        raise InputError(
-            f"Java needs {_ADDRESSES / 1e9:.0f} GB of address space, and the limit is "
-            f"{limit / 1e9:.1f} GB (`ulimit -v`); raise it, or take an engine without Java",
-            engine="flat",
-        )
 
 
 def java_home() -> Path:
