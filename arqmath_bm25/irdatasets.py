@@ -142,7 +142,7 @@ _KINDS: dict["TaskName", tuple[type[Any], "Callable[[Collection], Iterator[Any]]
 
 
 class Documents(formats.DocstoreBackedDocs):  # type: ignore[misc]  # ir_datasets is untyped
-    """The documents of a task; ir_datasets keeps a copy of them beside the indexes.
+    """The documents of a task, of which ir_datasets keeps a copy in the folder of the indexes.
 
     `docs_iter()` reads all of them, or a slice, `docs_iter()[:5]`, `docs_iter()[: 1 / 4]`.
     """

@@ -81,7 +81,7 @@ _UNUSED: Final = {"rich.markdown": "Markdown", "rich.traceback": "Traceback"}
 
 
 def _guesses() -> dict[str, Any]:
-    """Return the names that people try first, with those of this program."""
+    """Read the names that people try first, with the right ones."""
     return read_table(f"{__path__[0]}/guesses.py")
 
 
@@ -201,7 +201,7 @@ class _Commands(_PlainHelp, TyperGroup):
 
 @cache
 def _module(name: str) -> ModuleType:
-    """Import a module of commands, and never look for garbage in what it imports."""
+    """Import a module of commands, whose objects the garbage collector leaves alone."""
     gc.disable()
     module = import_module(f"arqmath_bm25.cli.{name}")
     gc.freeze()

@@ -194,7 +194,7 @@ def _follow(
 
 
 def _state(opened: Mapping[str, Index], collection: Collection) -> object:
-    """Return what tells that there is something else to show: other indexes, or what was learnt."""
+    """Return a value that changes when other indexes or learnt references are to be shown."""
     states: list[object] = [collection.as_imported_last().data]
     for index in opened.values():
         states += [index.task.served(variant, index) for variant in index.variants]

@@ -183,14 +183,14 @@ class Collection:
 
     @property
     def origin_of_index(self) -> str | None:
-        """Where DATA is, as an index says it: wherever that is opened, it is the same place."""
+        """The place of DATA as an index states it, the same from every folder."""
         if isinstance(self.data, Path):
             return str(self.data.absolute())
         return str(self.given) if self.data else None
 
     @property
     def on_site(self) -> bool:
-        """Whether its posts are on a site, as those of the sample are not."""
+        """Whether its posts are on a site; the sample's are not."""
         return self.data is not None
 
     @cached_property
@@ -216,7 +216,7 @@ class Collection:
         return Site.of(self.layout, self.until)
 
     def configured(self, settings: Mapping[str, Any]) -> Self:
-        """Return the collection with what a configuration chooses and no option does."""
+        """Return the collection with the choices of a configuration that no option overrides."""
         unsaid = {}
         for name, value in settings.items():
             if value is not None and not getattr(self, name):
@@ -227,7 +227,7 @@ class Collection:
 
     @cached_property
     def chosen(self) -> dict[str, str]:
-        """What was chosen of the options that decide what an index holds."""
+        """The chosen options of those that decide the content of an index."""
         chosen = {"site": self.site, "until": self.until, "delimiters": self.delimiters}
         if self.train is not None:
             chosen["train"] = _named(self.train)

@@ -238,7 +238,7 @@ def written_rows(path: Path, root: str, begin: int = 0, end: int | None = None) 
 
 
 def _written_attributes(row: bytes) -> dict[str, str] | None:
-    """Return the attributes of a row as they are written.
+    """Return the attributes of a row, still escaped.
 
     Returns None unless the row is written as those of the archive's dumps are, and well-formed.
     """

@@ -118,7 +118,7 @@ def write_files(listing: Listing, directory: Path, whole: bool) -> None:
 
 
 def tell_of_changes(data: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Say which files differ from those that a corpus was made of."""
+    """Report the files that changed since a corpus was made."""
     from arqmath_bm25.core.progress import tell
 
     names = {

@@ -223,7 +223,7 @@ class Inputs:
         return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
     def tell_of_changes(self) -> None:
-        """Say which files differ from those of the last import."""
+        """Report the files that changed since the last import."""
         if "files" in self.before:
             tell_of_changes(self.data, _contents(self.before["files"]), _contents(self.states))
 
@@ -282,7 +282,7 @@ def _contents(states: Mapping[str, list[Any]]) -> dict[str, str]:
 def _states(
     root: Path, names: Iterable[str], known: Mapping[str, list[Any]]
 ) -> dict[str, list[Any]]:
-    """Return what the system says of each file that is there, and the digest of its content."""
+    """Return the state of each existing file, and the digest of its content."""
     states = {}
     folder = os.path.join(root, "")  # noqa: PTH118  # faster, of ten thousand files
     for name in names:

@@ -338,7 +338,7 @@ def _as_text(value: object) -> str:
 
 
 def write_queries(statements: Iterable[Statement], directory: Path) -> None:
-    """Write LaTeX statements as queries, and what they refer to as relevant documents."""
+    """Write LaTeX statements as queries, and their references as relevant documents."""
     queries = []
     judgments = ["query-id\tcorpus-id\tscore"]
     for statement in statements:

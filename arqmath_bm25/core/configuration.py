@@ -85,7 +85,7 @@ def load(model: type[S], path: Path, default: Path | None = None) -> S:
 
 
 def from_yaml(text: str) -> Any:
-    """Return what a text in YAML says. Raises ValueError for any other text."""
+    """Parse a text in YAML. Raises ValueError for any other text."""
     try:
         return yaml.load(text, _Loader)  # noqa: S506  # a safe one
     except (yaml.YAMLError, RecursionError) as error:

@@ -27,9 +27,8 @@ def cause(error: OSError) -> str:
 class InputError(Exception):
     """Input that cannot be used. The message names file, row and field, and what to do.
 
-    `settings` are those that would help, with their values: arguments of the library, and options
-    of the program, which prints the message alone and exits with status 1. So does a notebook,
-    without the calls that led to it.
+    `settings` would help, with these values: as arguments of the library or options of the program,
+    which prints the message alone and exits with status 1. A notebook prints it alone, too.
     """
 
     def __init__(self, message: str, /, **settings: object) -> None:

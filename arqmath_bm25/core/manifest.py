@@ -106,7 +106,7 @@ class Manifest:
         return None
 
     def damages(self, directory: Path, read_all: bool = False) -> Iterator[str]:
-        """Yield what is wrong with the files of the index.
+        """Yield the faults of the files of the index.
 
         `read_all` reads every byte, even of files whose digests are remembered, or that are tested
         when they are read (tested.py).

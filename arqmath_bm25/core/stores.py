@@ -126,7 +126,7 @@ def _told(store: Path, recipe: Mapping[str, Any], sources: Sequence[Source]) -> 
 
 
 def _changes(recipe: Mapping[str, Any], asked: Mapping[str, Any], at: str = "") -> list[str]:
-    """Return the settings of a recipe that differ from those that are asked for."""
+    """Return the settings of a recipe that differ from the asked ones."""
     changes = []
     for key, value in recipe.items():
         of_asked = asked.get(key)

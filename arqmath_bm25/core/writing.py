@@ -220,7 +220,7 @@ def naming_errors(path: Path) -> Iterator[None]:
 
 
 def refuse_endings(path: Path, endings: Collection[str], written: str) -> None:
-    """Raise InputError if a name promises another form than what is `written`."""
+    """Raise InputError if a name promises another form than the `written` one."""
     name = path.name.lower().removesuffix(".gz")
     ending = Path(name).suffix
     if ending in endings:
@@ -240,7 +240,7 @@ def _partial(target: Path) -> Path:
 
 
 def _beside(target: Path, describes: tuple[Path, Mapping[str, Any]] | None = None) -> _Output:
-    """Open a file beside a name that this program chose, or that is free; it gets that name."""
+    """Open a temporary file in the folder of a free name, or of one that this program chose."""
     if _is_stream(target) and not target.is_symlink():
         raise InputError(f"{target}: this is a pipe or a device; move it away and try again")
     partial = _partial(target)
@@ -335,7 +335,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def stored_manifest(path: Path) -> dict[str, Any]:
-    """Return the manifest beside a file, whatever content it describes; an empty one if missing."""
+    """Read the manifest of a file, even of other content; an empty one if missing."""
     manifest = written_json(manifest_path(path))
     if not isinstance(manifest, dict):
         return {}

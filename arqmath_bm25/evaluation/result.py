@@ -78,7 +78,7 @@ class Evaluation(Mapping[str, float]):
 
 
 def _counts(score: Score) -> dict[str, int]:
-    """Return the whole numbers that are beside the measures in JSON."""
+    """Return the counts of a score in JSON."""
     counts = {}
     for key, value in score.to_json().items():
         if isinstance(value, int) and key != "relevant":

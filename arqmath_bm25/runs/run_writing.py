@@ -211,7 +211,7 @@ def _text(part: Mapping[str, Any], name: str) -> str:
 
 
 def _beside(run: Path, described: Mapping[str, Any]) -> Path | None:
-    """Return the file beside a run that its manifest describes; None if there is none."""
+    """Return the file that a manifest describes, if it lies in the folder of the run."""
     with suppress(OSError, ValueError):  # it is no name of a file
         path = run.with_name(_text(described, "name"))
         if path.is_file() and digests([path]) == [described.get("sha256")]:

@@ -169,7 +169,7 @@ class AnswerRules(LabRules):
     def documents_of(
         self, columns: Sequence[Sequence[str]]
     ) -> tuple[Iterable[str], Iterable[str]] | None:
-        """Return the posts, also beside TREC's second column."""
+        """Return the posts, with or without TREC's second column."""
         *marks, posts = columns
         for mark in set(chain.from_iterable(marks)):
             if not self.trec_mark.fullmatch(mark):

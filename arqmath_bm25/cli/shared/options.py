@@ -55,7 +55,7 @@ class Place:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options that decide what an index holds."""
+        """The options that decide the content of an index."""
         return {name: getattr(self, name) for name in _OF_CONTENT}
 
     @cached_property

@@ -245,7 +245,7 @@ class SearchPages:
         return index.task.served(index.task.chosen(query.variant), index)
 
     def _searched(self, query: SearchQuery) -> str:
-        """Return what is searched for: of a query that is being typed, also what it begins."""
+        """Return the query to search for; one that is being typed has its completions too."""
         if query.prefix:
             return self._indexes[query.task].completed(query.q)
         return query.q
