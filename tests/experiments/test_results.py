@@ -47,7 +47,7 @@ def test_tables_of_the_pages_are_those_of_the_books() -> None:
     named = re.findall(r"<!-- results:(\S+)", "".join(page.read_text() for page in PAGES))
     shown = {table for tables in named for table in tables.split("+")}
     tables = [name for book in books() for name in book.tables]
-    assert shown == set(tables)
+    assert shown == {name for name in tables if not name.startswith("sample-")}
     assert len(tables) == len(set(tables))
 
 
