@@ -127,7 +127,7 @@ def evaluate(
             known = ", ".join(score.keys)
             raise InputError(f"measures: {name}: runs of this task have {known}")
     if not per_topic:
-        return Evaluation.of(scored, further, keys)
+        return Evaluation.of(scored, keys)
 
     table = pd.DataFrame.from_dict(score.values, orient="index")
     table = table.rename_axis("qid")

@@ -159,7 +159,9 @@ def _per_topic_csv(scored: Sequence[ScoredRun]) -> str:
     rows = []
     for run in scored:
         for topic, values in run.score.values.items():
-            rows.append({"run": run.run, "task": run.task, "topic": topic, **values})
+            rows.append(
+                {"run": run.run, "task": run.task, "topic": topic, **run.score.named(values)}
+            )
     return DataFrame(rows).to_csv(index=False)
 
 
@@ -313,7 +315,7 @@ def _score_table(runs: Sequence[ScoredRun], keys: Sequence[str], form: TableForm
 
     rows = []
     for index, run in enumerate(runs):
-        numbers = run.to_json()
+        numbers = run.score.averages()
         cells: list[object] = [names[index], _count(run)]
         for key in keys:
             if index in significant.get(key, ()):
@@ -328,7 +330,9 @@ def _score_table(runs: Sequence[ScoredRun], keys: Sequence[str], form: TableForm
         unit = "statements"
         notes.append(EXPLANATION)
 
-    titles = list(keys) if form == "csv" else _names(keys)
+    titles = _names(keys)
+    if form == "csv":
+        titles = [first.score.names[key] for key in keys]
     header = ["run", unit, *titles]
 
     caption = _caption(first)
@@ -445,7 +449,7 @@ def compare(
 
 def _comparison_table(compared: RunComparisons, form: TableForm) -> ScoreTable:
     """Return the tests of each run against the first one, whose mean is in the caption."""
-    (name,) = _names([compared.measure])
+    (name,) = _names([compared.key])
     topics, *_ = compared.values.values()
     mean = fmean(topics.values())
     names = _short_names(list(compared.values), form)

@@ -224,7 +224,8 @@ def may_contradict(keys: Sequence[str]) -> Sequence[str]:
 class RunComparisons:
     """Several runs against the first one."""
 
-    measure: str
+    key: str  # of the measure
+    measure: str  # its name in ir_measures
     qrels: str
     relevant: int  # the relevance level: the lowest grade that counts as relevant
     values: dict[str, dict[str, float]]  # run -> topic -> value
@@ -290,7 +291,8 @@ def compare_runs(runs: Sequence[ScoredRun], measure: str | None = None) -> RunCo
     warnings = shared_notes(notes)
     warnings += _contradictions(scored, comparisons, key)
     return RunComparisons(
-        measure=key,
+        key=key,
+        measure=first.score.names[key],
         qrels=str(first.judgments.file),
         relevant=first.score.relevant,
         values=values,
@@ -315,12 +317,13 @@ def _contradictions(
         for key in keys:
             difference = means[key] - baseline[key]
             if key != measure and pair.difference * difference < 0:
-                against.append(key)
+                against.append(first.score.names[key])
 
         if against:
             listed = ", ".join(against)
             notes.append(
-                f"{pair.run} against {pair.baseline}: {listed} say the opposite of {measure}"
+                f"{pair.run} against {pair.baseline}: {listed} say the opposite of "
+                f"{first.score.names[measure]}"
             )
 
     return notes

@@ -6,9 +6,8 @@ from typing import Self
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.evaluator import ScoredRun
-from arqmath_bm25.evaluation.measures import NAMES, Measure, full_name, measures_of, named_measures
+from arqmath_bm25.evaluation.measures import full_name, named_measures
 from arqmath_bm25.evaluation.score import Score
-from arqmath_bm25.runs.task_rules import RULES
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,18 +26,10 @@ class Evaluation(Mapping[str, float]):
     warnings: tuple[str, ...]
 
     @classmethod
-    def of(cls, scored: ScoredRun, further: Iterable[Measure], keys: Iterable[str] | None) -> Self:
+    def of(cls, scored: ScoredRun, keys: Iterable[str] | None) -> Self:
         """Return the scores of a run, of all measures or of those with some keys."""
         score = scored.score
-        measures = {each.key: each for each in (*measures_of(RULES[scored.task]), *further)}
-        names = {}
-        for key in keys or score.keys:
-            # AR, P@1 and the official MAP@500 are of answers and premises.
-            name = NAMES.get(key, key)
-            if key in measures:
-                name = full_name(measures[key].at(score.relevant))
-            names[key] = name
-
+        names = {key: score.names[key] for key in keys or score.keys}
         averages = score.averages()
         return cls(
             averages={name: averages[key] for key, name in names.items()},

@@ -27,7 +27,15 @@ from arqmath_bm25.collection.premises import read_statements
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import HIGHEST, RELEVANT
 from arqmath_bm25.core.labs import PREMISES as DEPTH
-from arqmath_bm25.evaluation.measures import Measure, TopicValues, average, measure, measures_of
+from arqmath_bm25.evaluation.measures import (
+    NAMES,
+    Measure,
+    TopicValues,
+    average,
+    full_name,
+    measure,
+    measures_of,
+)
 from arqmath_bm25.evaluation.qrels import ComparabilityWarning, Qrels
 from arqmath_bm25.runs.rows import read_columns
 from arqmath_bm25.runs.run import Ranking
@@ -54,6 +62,7 @@ class Score:
     """The measures of a run, by topic and on average."""
 
     values: TopicValues  # the measures of every topic that counts
+    names: Mapping[str, str]  # key of a measure -> its name in JSON and CSV, that of ir_measures
     counts: dict[str, int]  # numbers of topics, under the keys of `to_json`
     relevant: int  # the relevance level: the lowest grade that counted as relevant
     warnings: tuple[str, ...] = ()
@@ -71,6 +80,10 @@ class Score:
         """Return the value of one measure for every topic."""
         return {topic: values[key] for topic, values in self.values.items()}
 
+    def named(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Return values of measures under the names that ir_measures has for them, with grades."""
+        return {self.names[key]: value for key, value in values.items()}
+
     @property
     def keys(self) -> list[str]:
         """The keys of all measures."""
@@ -87,7 +100,7 @@ class Score:
         return {
             **self.counts,
             "relevant": self.relevant,
-            **self.averages(),
+            **self.named(self.averages()),
             "warnings": list(self.warnings),
         }
 
@@ -141,7 +154,7 @@ class RunScore(Score):
             "rows": self.rows,
             "rows_judged": self.rows_judged,
             "judged_rate": judged_rate,
-            "run_topics_only": self.averages_of_run_topics(),
+            "run_topics_only": self.named(self.averages_of_run_topics()),
         }
 
     @property
@@ -200,6 +213,7 @@ def score(
     values = measure(rankings, qrels, list(measures.values()), relevant)
     result = RunScore(
         values=values,
+        names={key: full_name(named.at(relevant)) for key, named in measures.items()},
         counts={"topics": len(qrels), "topics_in_run": len(answered)},
         relevant=relevant,
         warnings=tuple(notes),
@@ -342,7 +356,7 @@ def score_answers(
         "topics_in_run": len(answers),
         "topics_judged": len(values),
     }
-    return Score(values=values, counts=counts, relevant=relevant, warnings=notes)
+    return Score(values=values, names=NAMES, counts=counts, relevant=relevant, warnings=notes)
 
 
 _PREMISES: Final = RULES[PremiseRules.task]
@@ -406,8 +420,10 @@ def score_premises(
         warnings.append(f"{missing:,} statements are not predicted and count 0; {_REFUSED}")
     if short:
         warnings.append(f"{short:,} statements have fewer than {DEPTH} premises; {_REFUSED}")
+    names = {named.key: full_name(named.at(_PREMISES.relevant)) for named in measures_of(_PREMISES)}
     return Score(
         values=values,
+        names={**NAMES, **names},
         counts={"statements": len(gold)},
         relevant=_PREMISES.relevant,
         warnings=tuple(warnings),

@@ -49,7 +49,7 @@ class Table(Settings):
     sets: dict[Key, str | None]
     topics: dict[str, int] = Field({})  # set → how many topics are judged
     size: str = ""  # of the collection, where the table stands beside one of another size
-    measures: dict[str, str]  # key of `eval --json` → its name
+    measures: dict[str, str]  # name in `eval --json` → name in tables
     eval: tuple[str, ...] = ()  # further options of eval
     note: str = ""
     rows: dict[Key, Row]

@@ -238,7 +238,7 @@ def _compared(score: dict[str, Any], table: Table, row: Row, name: str) -> dict[
         "measured": measured,
         "expected": expected,
         "difference": differences,
-        "judged_at_10": score.get("judged_at_10"),
+        "judged_at_10": score.get("Judged@10"),
     }
 
 

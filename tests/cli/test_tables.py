@@ -89,7 +89,7 @@ def test_figures_are_those_of_json(runs: list[Path]) -> None:
     )
     for row, expected in zip(table, told, strict=True):
         assert row["run"] == expected["run"]
-        for key in ("nDCG@10", "AP", "RR", "judged_at_10"):
+        for key in ("nDCG@10", "AP(rel=1)", "RR(rel=1)", "Judged@10"):
             assert float(row[key]) == expected[key]
     compared = json_of("compare", *runs, "--qrels", "qrels")
     output = arqmath("compare", *runs, "--qrels", "qrels", "--format", "csv").stdout

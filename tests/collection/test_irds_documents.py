@@ -78,7 +78,7 @@ def test_index_run_and_eval(small: str, tmp_path: Path) -> None:
     arqmath("eval", run, "--json", tmp_path / "scores.json", *where)
     (scores,) = json.loads((tmp_path / "scores.json").read_text())
     ranks = {row[2]: int(row[3]) for row in rows if row[0] == "q2"}
-    assert scores["R@100"] == 1
+    assert scores["R(rel=1)@100"] == 1
     gain = {1: 1, 2: 0.6309297535714575, 3: 0.5}[ranks["2"]]  # 1 / log2(rank + 1)
     assert scores["nDCG@10"] == pytest.approx((1 + gain) / 2, abs=1e-4)
 

@@ -68,7 +68,7 @@ def test_one_command_each(beir: Path, tmp_path: Path) -> None:
     assert "nDCG@10" in table
     assert "R@100" in table
     (scores,) = json.loads((tmp_path / "scores.json").read_text())
-    assert scores["nDCG@10"] == scores["R@100"] == 1
+    assert scores["nDCG@10"] == scores["R(rel=1)@100"] == 1
     found = printed("search", "docs", r"\(a^2+b^2=c^2\)", *where, "--depth", 1)
     assert "thm/pythagoras" in found
     assert "http" not in found
@@ -278,8 +278,8 @@ def test_premises_as_documents(shared: Path, tmp_path: Path) -> None:
         for query, docs in cited.items()
         if docs
     ]
-    assert scores["R@100"] == pytest.approx(sum(recalls) / len(recalls), abs=1e-4)
-    assert 0.3 < scores["R@100"] < 1
+    assert scores["R(rel=1)@100"] == pytest.approx(sum(recalls) / len(recalls), abs=1e-4)
+    assert 0.3 < scores["R(rel=1)@100"] < 1
     assert 0.1 < scores["nDCG@10"] < 1
 
 

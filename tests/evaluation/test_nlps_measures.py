@@ -55,8 +55,8 @@ def test_statements_without_predictions_count_zero_and_are_named() -> None:
     full = ("a", *JUNK[:499])
     result = score_premises({"s": full, "t": ("a",)}, {"s": ("a",), "t": ("a",), "u": ("a",)})
     assert result.to_json() == {
-        "map_500_official": pytest.approx(2 / 3), "map_500": pytest.approx(2 / 3),
-        "recall_500": pytest.approx(2 / 3), "statements": 3, "relevant": 1,
+        "MAP@500 (official)": pytest.approx(2 / 3), "AP(rel=1)@500": pytest.approx(2 / 3),
+        "R(rel=1)@500": pytest.approx(2 / 3), "statements": 3, "relevant": 1,
         "warnings": [
             "1 statements are not predicted and count 0; the official script refuses this",
             "1 statements have fewer than 500 premises; the official script refuses this",

@@ -83,7 +83,7 @@ def test_documents_of_ones_own_from_runs_to_scores(own: Path, tmp_path: Path) ->
     annotate(tmp_path / "batch.csv", tmp_path / "results.csv", lambda row, _: "High")
     arqmath("judge", "results.csv", "-o", "qrels.tsv")
     assert (tmp_path / "qrels.tsv").read_text() == "q/1\t0\t2\t3\nq/1\t0\tthm/1\t3\n"
-    assert json_of("eval", runs[1], "--qrels", "qrels.tsv", "--data", "mine")[0]["AP"] == 1
+    assert json_of("eval", runs[1], "--qrels", "qrels.tsv", "--data", "mine")[0]["AP(rel=1)"] == 1
 
 
 def test_macros_beside_the_documents_are_written_out_in_a_batch(own: Path, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_task_1_from_runs_to_scores(tmp_path: Path) -> None:
     # At most six judged answers a topic: all are among the first ten of a prime run.
     relevant = sum(grade >= 2 for grades in judged.values() for grade in grades.values())
     scores = score(Run.read(runs[0], "task1").rankings().topics, judged).averages()
-    assert scores["p10_prime"] == pytest.approx(relevant / 10 / len(judged))
+    assert scores["P(rel=2,judged_only=True)@10"] == pytest.approx(relevant / 10 / len(judged))
 
 
 @pytest.fixture

@@ -40,11 +40,14 @@ def evaluator(lite: Path, tmp_path_factory: pytest.TempPathFactory) -> Evaluator
     ("run", "topics", "expected"),
     [
         ("prim_MathDowsers-task1-alpha05noReRank-auto-both-A", 77,
-         {"ndcg_prime": 0.3446, "map_prime": 0.1393, "p10_prime": 0.1623, "bpref": 0.1261}),
+         {"nDCG(judged_only=True)": 0.3446, "AP(rel=2,judged_only=True)": 0.1393,
+          "P(rel=2,judged_only=True)@10": 0.1623, "Bpref(rel=2)": 0.1261}),
         ("prim_MIRMU-task1-Ensemble-auto-both-A", 77,
-         {"ndcg_prime": 0.2378, "map_prime": 0.0641, "p10_prime": 0.1390}),
+         {"nDCG(judged_only=True)": 0.2378, "AP(rel=2,judged_only=True)": 0.0641,
+          "P(rel=2,judged_only=True)@10": 0.1390}),
         ("Linked_MSE", 71,
-         {"ndcg_prime": 0.2791, "map_prime": 0.1937, "p10_prime": 0.3857, "p10": 0.3844}),
+         {"nDCG(judged_only=True)": 0.2791, "AP(rel=2,judged_only=True)": 0.1937,
+          "P(rel=2,judged_only=True)@10": 0.3857, "P(rel=2)@10": 0.3844}),
     ],
 )  # fmt: skip
 def test_official_runs_have_their_published_scores(
@@ -57,7 +60,8 @@ def test_official_runs_have_their_published_scores(
     assert (numbers["topics"], numbers["topics_in_run"]) == (77, topics)
     assert {key: round(numbers[key], 4) for key in expected} == expected
     if topics == 77:
-        assert numbers["run_topics_only"]["ndcg_prime"] == numbers["ndcg_prime"]
+        key = "nDCG(judged_only=True)"
+        assert numbers["run_topics_only"][key] == numbers[key]
 
 
 def test_a_collection_that_lacks_most_judged_posts_is_told(
@@ -78,10 +82,10 @@ def test_a_run_without_some_topics_has_two_averages(evaluator: Evaluator, shared
     numbers = evaluator.score(shared / "data" / "arqmath1-runs" / "Linked_MSE.tsv").to_json()
     own = numbers["run_topics_only"]
     assert (numbers["rows"], numbers["rows_judged"]) == (768, 723)
-    assert round(own["ndcg_prime"], 4) == 0.3026
-    assert round(own["map_prime"], 4) == 0.2100
-    assert round(own["p10_prime"], 4) == 0.4183
-    assert round(own["p10"], 4) == 0.4169
+    assert round(own["nDCG(judged_only=True)"], 4) == 0.3026
+    assert round(own["AP(rel=2,judged_only=True)"], 4) == 0.2100
+    assert round(own["P(rel=2,judged_only=True)@10"], 4) == 0.4183
+    assert round(own["P(rel=2)@10"], 4) == 0.4169
 
 
 def lab(topic: str, doc: str, rank: int, value: float) -> str:
@@ -166,7 +170,7 @@ def test_what_was_judged_is_counted() -> None:
     numbers = score({"A.1": {"11": 3.0, "99": 2.0, "98": 1.0, "12": 0.5}}, QRELS).to_json()
     assert (numbers["topics"], numbers["topics_in_run"]) == (3, 1)
     assert (numbers["rows"], numbers["rows_judged"], numbers["judged_rate"]) == (4, 2, 0.5)
-    assert numbers["judged_at_10"] == pytest.approx(0.5 / 3)
+    assert numbers["Judged@10"] == pytest.approx(0.5 / 3)
 
 
 def test_qrels_of_another_task_are_refused() -> None:
@@ -239,14 +243,14 @@ def test_answers_are_averaged_over_judged_topics_and_failures_count_zero() -> No
     }  # fmt: skip
     assert result.to_json() == {
         "warnings": [],
-        "topics": 4, "topics_in_run": 5, "topics_judged": 4, "ar": 1.25, "p1": 0.5, "relevant": 2,
+        "topics": 4, "topics_in_run": 5, "topics_judged": 4, "AR": 1.25, "P@1": 0.5, "relevant": 2,
     }  # fmt: skip
 
 
 def test_an_answer_without_judgment_leaves_its_topic_out() -> None:
     result = score_answers({"A.1": "d_1", "A.2": "d_7"}, {"A.1": {"d_1": 1}, "A.2": {"d_1": 3}})
     found = result.to_json()
-    assert (found["ar"], found["p1"], found["topics_judged"], found["topics"]) == (1, 0, 1, 2)
+    assert (found["AR"], found["P@1"], found["topics_judged"], found["topics"]) == (1, 0, 1, 2)
     with pytest.raises(InputError, match="none of the run's answers is judged"):
         score_answers({"A.1": "11"}, {"A.1": {"d_1": 1}})
 
@@ -280,7 +284,7 @@ def test_a_task_1_run_can_be_scored_as_answers(tmp_path: Path) -> None:
     path = written(tmp_path, "".join(lab(*row) for row in ROWS))
     scored = Evaluator(Collection(tmp_path, tmp_path), qrels=tmp_path / "q").score(path, "task3")
     assert scored.task == "task3"
-    assert scored.to_json()["ar"] == 2.0  # 22 for A.2; 99 for A.1 is not judged
+    assert scored.to_json()["AR"] == 2.0  # 22 for A.2; 99 for A.1 is not judged
 
 
 def test_a_task_3_run_is_scored_through_the_answer_map(tmp_path: Path) -> None:
@@ -291,7 +295,7 @@ def test_a_task_3_run_is_scored_through_the_answer_map(tmp_path: Path) -> None:
     evaluator = Evaluator(
         Collection(tmp_path, tmp_path), qrels=tmp_path / "q", answer_map=tmp_path / "map"
     )
-    assert evaluator.score(run).to_json()["ar"] == 1.5
+    assert evaluator.score(run).to_json()["AR"] == 1.5
     assert [one.run for one in evaluator.score_answer_map()] == ["other", "gpt"]
     with pytest.raises(InputError, match="answer_map=FILE"):
         Evaluator(Collection(tmp_path, tmp_path)).score(run)

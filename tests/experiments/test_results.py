@@ -30,7 +30,7 @@ BOOK = {
             "task": "task1",
             "sets": {"2020": None, "2021": None},
             "topics": {"2021": 6},
-            "measures": {"ndcg_prime": "nDCG′", "map_prime": "MAP′"},
+            "measures": {"nDCG(judged_only=True)": "nDCG′", "AP(rel=2,judged_only=True)": "MAP′"},
             "rows": {
                 "ours": {"name": "`text`", "variant": "text", "scores": {"2021": [0.8112]}},
                 "theirs": {"name": "a", "scores": {"2020": [1.5, None]}, "source": "s <b>"},
@@ -179,7 +179,10 @@ def test_commands_can_be_pasted_and_a_difference_is_told(
     *_, score = row["commands"]
     pasted = arqmath("--quiet", *shlex.split(score)[1:])
     for one in json.loads(pasted.stdout):
-        assert round(one["map_prime"], 5) == row["sets"][one["year"]]["measured"]["map_prime"]
+        assert (
+            round(one["AP(rel=2,judged_only=True)"], 5)
+            == row["sets"][one["year"]]["measured"]["AP(rel=2,judged_only=True)"]
+        )
     assert "s &lt;b&gt;" not in (page := (out / "index.html").read_text())
     assert "<code>text</code>, 2021" in page
 

@@ -168,7 +168,7 @@ def test_a_task_of_ones_own_needs_one_file_and_one_line(
     qrels = tmp_path / "qrels.tsv"
     qrels.write_text(f"{topic}\t0\t{first}\t3\n")
     (scored,) = json_of("eval", run, "--qrels", qrels)
-    assert scored["ndcg_prime"] == 1
+    assert scored["nDCG(judged_only=True)"] == 1
     found = arqmath(
         "search", "questions", r"Why does $\sum 1/n$ diverge?", "--depth", 1, *config
     ).output

@@ -288,7 +288,8 @@ def test_a_verdict_that_other_measures_contradict_says_so(folder: Path) -> None:
     found = json_of("compare", first, second, "--qrels", folder / "q")
     assert found["comparisons"][0]["difference"] < 0
     assert found["warnings"][-1] == (
-        "b against a: map_prime, p10_prime, bpref say the opposite of ndcg_prime"
+        "b against a: AP(rel=2,judged_only=True), P(rel=2,judged_only=True)@10, Bpref(rel=2) say "
+        "the opposite of nDCG(judged_only=True)"
     )
 
 
@@ -299,7 +300,7 @@ def test_official_runs_have_no_false_warning_where_data_was_not_given(
     run = shared / "data/arqmath1-runs/prim_MIRMU-task1-Ensemble-auto-both-A.tsv"
     arq.sample(folder / "indexes").index("task1")  # so that the sample's posts are known
     (found,) = json_of("eval", run, "--qrels", qrels)
-    assert round(found["ndcg_prime"], 4) == 0.2378
+    assert round(found["nDCG(judged_only=True)"], 4) == 0.2378
     assert [note for note in found["warnings"] if "collection" in note] == []
     for command in (["eval", run], ["report", run, "-o", folder / "report"]):
         with pytest.raises(InputError, match="give data=DATA"):
@@ -323,7 +324,7 @@ def test_judgments_of_relevant_documents_only_get_full_measures(folder: Path) ->
     assert "list relevant documents only" in said
     same = written(folder, "s.tsv", [("A.1", 7, 2.0), ("A.1", 1, 1.0), ("A.2", 1, 1.0)], lab1)
     found = json_of("compare", run, same, "--qrels", folder / "q")
-    assert found["measure"] == "ndcg"
+    assert found["measure"] == "nDCG"
 
 
 def test_topics_with_a_grade_and_whole_rankings_can_be_scored(folder: Path) -> None:
@@ -369,10 +370,10 @@ def test_judgments_of_formulas_that_lost_their_attrs_score_the_same_or_raise(fol
     index, qrels = files.index("task2"), files.qrels("task2", 2022)
     run = index.run(files.topics("task2", 2022), depth=50)
     found = arq.evaluate(run, qrels)
-    assert found["ndcg_prime"] > 0.1
+    assert found["nDCG(judged_only=True)"] > 0.1
     qrels.to_csv(folder / "q.csv", index=False)
     lost = pd.read_csv(folder / "q.csv")
-    assert arq.evaluate(run, lost)["ndcg_prime"] == pytest.approx(found["ndcg_prime"])
+    assert arq.evaluate(run, lost)["ndcg_prime"] == pytest.approx(found["nDCG(judged_only=True)"])
     with pytest.raises(InputError, match="their attrs are lost"):
         arq.evaluate(run.drop(columns="visual_id"), lost)
 

@@ -185,8 +185,8 @@ def test_a_task_2_run_is_scored_by_visual_id(tmp_path: Path) -> None:
         evaluator = Evaluator(Collection(tmp_path, tmp_path), qrels=tmp_path / name)
         numbers = evaluator.score(path).to_json()
         assert (numbers["task"], numbers["rows"], numbers["rows_judged"]) == ("task2", 3, 2)
-        assert numbers["ndcg_prime"] == pytest.approx(1 / 2)
-        assert numbers["map"] == pytest.approx((1 / 2) / 2)  # 7 stands second, behind 9
+        assert numbers["nDCG(judged_only=True)"] == pytest.approx(1 / 2)
+        assert numbers["AP(rel=2)"] == pytest.approx((1 / 2) / 2)  # 7 stands second, behind 9
 
 
 def test_the_ids_are_read_once_and_kept_until_the_files_change(
@@ -369,10 +369,10 @@ def test_judgments_of_2021_are_held_against_the_visual_ids_of_their_time(tmp_pat
     evaluator = Evaluator(Collection(tmp_path, tmp_path), qrels=of_2021)
     scored = evaluator.score(run)
     assert (scored.judgments.ids, scored.year) == ("visual_v2", "2021")
-    assert scored.to_json()["ndcg_prime"] == pytest.approx(expected)
+    assert scored.to_json()["nDCG(judged_only=True)"] == pytest.approx(expected)
     # As v3: 71 unjudged, 74, 70 (by 3); 72 is no visual id any more.
     newer = Evaluator(Collection(tmp_path, tmp_path), qrels=of_2021, ids="visual")
-    assert newer.score(run).to_json()["ndcg_prime"] == pytest.approx(
+    assert newer.score(run).to_json()["nDCG(judged_only=True)"] == pytest.approx(
         (3 / math.log2(3)) / (3 + 2 / math.log2(3))
     )
 

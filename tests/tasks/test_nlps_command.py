@@ -99,7 +99,7 @@ def test_runs_of_the_sample_find_premises(sample: Path) -> None:
     for variant in VARIANTS:
         path = sample / "runs" / "nlps-sample" / "dev" / f"{variant}.txt"
         rankings = Run.read(path, "nlps").rankings().topics
-        found[variant] = score_premises(rankings, gold).to_json()["map_500"]
+        found[variant] = score_premises(rankings, gold).to_json()["AP(rel=1)@500"]
     assert found["tfidf"] + 0.2 < found["ridge"]
 
 

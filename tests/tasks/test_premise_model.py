@@ -164,7 +164,7 @@ def test_cross_validation_hides_the_fold(tmp_path: Path) -> None:
     scores = cross_validate(ranker, "ridge")
     assert [len(score.values) for score in scores] == [4] * 5
     # Seen, every statement would find its own premise first.
-    assert all(score.to_json()["map_500"] < 0.5 for score in scores)
+    assert all(score.to_json()["AP(rel=1)@500"] < 0.5 for score in scores)
 
 
 @pytest.mark.slow
@@ -185,7 +185,7 @@ def test_goals_on_the_real_dev_set(shared: Path) -> None:
         found = zip(asked, rankings, strict=True)
         predicted = {s.statement_id: tuple(p for p, _ in ranking) for s, ranking in found}
         values = score_premises(predicted, {s.statement_id: s.references for s in asked}).to_json()
-        return values["map_500"], values["map_500_official"]
+        return values["AP(rel=1)@500"], values["MAP@500 (official)"]
 
     ridge = config.variants["ridge"]
     assert isinstance(ridge, RidgeVariant)

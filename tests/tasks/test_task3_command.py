@@ -92,8 +92,8 @@ def test_answers_that_are_not_judged_are_scored_by_their_posts(
     scored = {one["run"]: one for one in json.loads(capsys.readouterr().out)}
     assert len(scored) == 3
     found = scored[NAME.removesuffix(".tsv")]
-    assert found["ar"] == pytest.approx(sum(grades) / len(grades))
-    assert found["p1"] == pytest.approx(sum(grade >= 2 for grade in grades) / len(grades))
+    assert found["AR"] == pytest.approx(sum(grades) / len(grades))
+    assert found["P@1"] == pytest.approx(sum(grade >= 2 for grade in grades) / len(grades))
     assert (found["topics_judged"], found["topics"]) == (len(grades), len(qrels))
     evaluate(runs=[runs / NAME])
     assert "estimates" in capsys.readouterr().out
