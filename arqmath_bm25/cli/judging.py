@@ -54,12 +54,8 @@ def pool(
         task = DocumentRules.task
     task = task or task_of_runs(runs, "pool")
 
-    topic_task = RULES[task].topic_task
-    if collection.corpus:
-        topic_task = DocumentRules.task
-    topic_files = topics_of(*runs)
-    if topics:
-        topic_files = [topics]
+    topic_task = DocumentRules.task if collection.corpus else RULES[task].topic_task
+    topic_files = [topics] if topics else topics_of(*runs)
     questions = configured(topic_task).asked(collection, topic_files)
 
     depths = Depths(primary=primary_depth or depth, other=depth)

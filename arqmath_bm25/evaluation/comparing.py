@@ -258,14 +258,15 @@ def compare_runs(runs: Sequence[ScoredRun], measure: str | None = None) -> RunCo
     runs have the same judgments.
     """
     first = runs[0]
-    if measure:
-        key = key_of(measure)
-    else:
+    known = {first.score.names[key]: key for key in first.score.keys}
+    if not measure:
         key = first.score.table_keys[0]
-
-    known = first.score.keys
-    if key not in known:
-        raise InputError(f"{key}: {first.file} is scored by {', '.join(known)}")
+    elif measure in known:
+        key = known[measure]
+    else:
+        key = key_of(measure)
+    if key not in known.values():
+        raise InputError(f"{measure}: {first.file} is scored by {', '.join(known)}")
 
     scored: dict[str, ScoredRun] = {}
     for run in runs:
