@@ -31,7 +31,7 @@ class InputError(Exception):
     which prints the message alone and exits with status 1. A notebook prints it alone, too.
     """
 
-    def __init__(self, message: str, /, **settings: object) -> None:
+    def __init__(self, message: str = "", /, **settings: object) -> None:
         super().__init__(message)
         self.settings = settings
 
