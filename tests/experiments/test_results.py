@@ -140,10 +140,13 @@ def test_documents_of_ones_own_are_indexed_run_and_scored(tmp_path: Path) -> Non
     data = own_collection(tmp_path / "mine", documents, queries, "q 0 b 1\nr 0 a 0\n")
     table = {"title": "T", "task": "docs", "sets": {"queries": "qrels/test.tsv"}}
     rows = {"text": {"name": "a", "variant": "text", "scores": {"queries": [1]}}}
-    book = {"collection": "a", "tables": {"t": table | {"measures": {"AP": "AP"}, "rows": rows}}}
+    book = {
+        "collection": "a",
+        "tables": {"t": table | {"measures": {"AP(rel=1)": "AP"}, "rows": rows}},
+    }
     (tmp_path / "out").mkdir()
     made = Maker(Book.model_validate(book), data, tmp_path / "out").make_all(lambda *_: None)
-    assert made["tables"]["t"]["text"]["sets"]["queries"]["measured"] == {"AP": 1.0}
+    assert made["tables"]["t"]["text"]["sets"]["queries"]["measured"] == {"AP(rel=1)": 1.0}
     assert made["tables"]["t"]["text"]["sets"]["queries"]["topics"] == 1  # r has nothing relevant
     assert made["ok"]
 
@@ -157,7 +160,10 @@ def test_a_row_may_learn_from_the_judgments_of_other_queries(tmp_path: Path) -> 
     table = {"title": "T", "task": "docs", "sets": {"queries": "qrels/test.tsv"}}
     row = {"name": "a", "variant": "cited", "learns": True, "scores": {"queries": [1]}}
     rows = {"cited": row}
-    book = {"collection": "a", "tables": {"t": table | {"measures": {"AP": "AP"}, "rows": rows}}}
+    book = {
+        "collection": "a",
+        "tables": {"t": table | {"measures": {"AP(rel=1)": "AP"}, "rows": rows}},
+    }
     (tmp_path / "out").mkdir()
     made = Maker(Book.model_validate(book), data, tmp_path / "out").make_all(lambda *_: None)
     assert made["ok"]
