@@ -177,7 +177,7 @@ class SourceInputs:
         if not file or not text:
             return " "
         text = without_comments(text)
-        if BEGIN in text:  # of the packages standalone and subfiles
+        if BEGIN in text and self._in_body:  # of the packages standalone and subfiles
             text = text.partition(BEGIN)[2].partition(END)[0]
             folders = (file.parent, *folders[-1:])
         folders = (*folders[:1], file.parent, *folders[-1:])

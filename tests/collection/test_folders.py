@@ -73,6 +73,17 @@ def test_of_main_files_with_the_same_chapters_one_is_read(tmp_path: Path) -> Non
     assert "part.tex: left out, its chapters are those of book.tex" in printed_plan
 
 
+def test_main_files_may_share_the_document_itself(tmp_path: Path) -> None:
+    files: Files = {f"book-{name}.tex": f"\\documentclass[{name}]{{book}}\n\\input{{main}}\n"
+                    for name in ("a4", "letter", "ebook")}  # fmt: skip
+    files |= {"one.tex": chapter("one"), "two.tex": chapter("two")}
+    files["main.tex"] = main_file("Book", "one", "two").partition("\n")[2]
+    folder = write(tmp_path / "book", files)
+    assert ids_of(folder, tmp_path / "i") == ["book-a4.tex#one", "book-a4.tex#two"]
+    plan = plan_of(listed_sources(folder, tmp_path / "i"))
+    assert [path.name for path in plan.inputs] == ["book-a4.tex"]
+
+
 def test_a_main_file_that_judgments_name_stays(tmp_path: Path) -> None:
     files: Files = {"one.tex": chapter("one"), "b.tex": main_file("B", "one")}
     files["long.tex"] = main_file("L", "one")
