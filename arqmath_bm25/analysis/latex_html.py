@@ -51,14 +51,16 @@ _ARGUMENTS: Final = re.compile(
     rf"{_OPTION}{{0,3}}(?:\{{[^{{}}]{{0,999}}\}}{_OPTION}{{0,2}}){{0,9}}"
 )
 _OPTIONS: Final = re.compile(rf"(?:{_OPTION}|<[^<>]{{0,40}}>){{0,3}}")
-_BALANCED: Final = r"\s{0,9}\[((?:[^\[\]{}]|\{[^{}]{0,400}\}){0,400})\]"
-_OPTIONAL: Final = re.compile(_BALANCED)
+_GROUP: Final = r"\{(?:[^{}]|\{[^{}]{0,400}\}){0,400}\}"
+BALANCED: Final = rf"\s{{0,9}}\[((?:[^\[\]{{}}]|{_GROUP}){{0,400}})\]"
+_OPTIONAL: Final = re.compile(BALANCED)
 _LABEL: Final = re.compile(r"\s{0,99}\\label\s{0,9}\{([^{}\n]{1,200})\}")
 _LABEL_INSIDE: Final = re.compile(r"\\label\s{0,9}\{([^{}\n]{1,200})\}")
 _COMMENT: Final = re.compile(r"(?<!\\)((?>(?:\\\\)*))%[^\n]*+(?:\n[ \t]*+)?")
 VERBATIM: Final = (
     rf"\\begin\{{(?P<name>(?:{'|'.join(sorted(_CODE))})\*?)\}}(?>(?:(?!\\end\{{(?P=name)\}})(?s:.))*)"
-    r"|\\verb\*?(?P<bar>[^\sA-Za-z*])[^\n]{0,999}?(?P=bar)"
+    r"|\\(?:verb\*?|lstinline(?:\[[^\[\]\n]{0,200}\])?)"
+    r"(?:(?P<bar>[^\sA-Za-z*{\[])[^\n]{0,999}?(?P=bar)|\{[^{}\n]{0,999}\})"
 )
 _OR_COMMENT: Final = re.compile(
     rf"{VERBATIM}|\\(?:url|href|path|nolinkurl)[ \t]*\{{[^{{}}\n]*+\}}|\\(?s:.)|%[^\n]*+"
@@ -76,8 +78,8 @@ _NEW_ENVIRONMENT: Final = re.compile(
 _NEW_STATEMENT: Final = re.compile(
     r"\\(?:(?:sp)?newtheorem|new(?:md|framed|shaded)theorem(?:env)?|(?P<by_options>declaretheorem)"
     r"|(?P<box>newtcbtheorem))(?![A-Za-z])\*?"
-    rf"(?P<options>{_BALANCED})?\s{{0,9}}\{{(?P<names>[^{{}}\n]{{1,99}})\}}"
-    rf"(?P<more>{_BALANCED})?"
+    rf"(?P<options>{BALANCED})?\s{{0,9}}\{{(?P<names>[^{{}}\n]{{1,99}})\}}"
+    rf"(?P<more>{BALANCED})?"
 )
 # Options of statements and of their declarations that name them.
 _VALUE: Final = re.compile(
@@ -210,6 +212,8 @@ class _LatexWriter:
         self._edges: dict[str, str] = {}  # commands and environments by the edge that they mean
         self._missing: set[str] = set()  # what does not occur in the rest of the source
         self._within_line = 0  # titles, cells
+        self._within_macros = 0
+        self._after_macro = 0  # in the source
         self._offset = offset
         self._position = offset  # in the source
         self._uses = _MOST_USES
@@ -257,7 +261,7 @@ class _LatexWriter:
             if token is None:
                 break
             self._add(escape(text[self._place : token.start()], quote=False))
-            if self._within_line == 0:
+            if not self._within_line and not self._within_macros:
                 self._position = self._offset + token.start()
             self._place = token.end()
             self._write_token(token)
@@ -267,7 +271,7 @@ class _LatexWriter:
     def _write_inside(self, text: str) -> None:
         """Write a text that belongs to a line."""
         self._within_line += 1
-        if self._within_line < _DEEPEST:
+        if self._within_line + self._within_macros < _DEEPEST:
             self.write(text, 0, len(text))
         self._within_line -= 1
 
@@ -330,7 +334,7 @@ class _LatexWriter:
         if sought in self._missing:
             return -1
         place = self._text.find(sought, self._place, self._end)
-        if place < 0 and not self._within_line:
+        if place < 0 and not self._within_line and not self._within_macros:
             self._missing.add(sought)
         return place
 
@@ -419,7 +423,7 @@ class _LatexWriter:
             self._place += 1
         elif name == "item":
             self._item()
-        elif name in ("href", "url", "nolinkurl"):
+        elif name in ("href", "url", "nolinkurl", "path"):
             self._link(name)
         elif name == "ensuremath":
             self._formula(self._argument() or "", False)
@@ -455,7 +459,12 @@ class _LatexWriter:
         if use is not None:
             self._place = use[1]
             self._uses -= 1
-            self._write_inside(use[0])
+            if not self._within_line and not self._within_macros:
+                self._after_macro = self._offset + use[1]
+            self._within_macros += 1
+            if self._within_line + self._within_macros < _DEEPEST:
+                self.write(use[0], 0, len(use[0]))
+            self._within_macros -= 1
 
     def _heading(self, name: str) -> None:
         self._take(_OPTIONS)
@@ -471,7 +480,8 @@ class _LatexWriter:
         title = self.line(BESIDE_TITLE.sub("", argument))
         level = self._headings.index(name) + 1
         named = label[1] if label else ""
-        opening = markup.heading_start(level, named, place, self._offset + self._place)
+        end = self._after_macro if self._within_macros else self._offset + self._place
+        opening = markup.heading_start(level, named, place, end)
         self._blocks.append(f"{opening}{title}</h{min(level + 1, 6)}>\n")
 
     def _silent(self, name: str) -> None:
@@ -538,7 +548,7 @@ class _LatexWriter:
         whole = name + token["star"]
         begin = self._place
         if token["edge"] == "end":
-            if not self._within_line:
+            if not self._within_line and not self._within_macros:
                 self._position = self._offset + begin
             self._end_named(name)
         elif rf"\begin{{{whole}}}" in self._edges:
@@ -616,7 +626,8 @@ class _LatexWriter:
             if declared.prefix is not None:
                 statement.title = self.line(self._braced())
                 label = self._braced()
-                statement.label = label and f"{declared.prefix}:{label}"
+                if label:
+                    statement.label = f"{declared.prefix}:{label}"
         return statement
 
     def _end_named(self, name: str) -> None:

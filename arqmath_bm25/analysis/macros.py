@@ -25,7 +25,7 @@ _DEFINES: Final = re.compile(
     r"|(?P<alias>let)|[gx]?def)"
     r"(?![A-Za-z])"
 )
-_OPENS_LINE: Final = re.compile(rf"^[ \t]*+{_DEFINES.pattern}", re.MULTILINE)
+_OR_COMMENT: Final = re.compile(rf"(?P<comment>(?<!\\)%[^\n]*+)|{_DEFINES.pattern}")
 _FOLLOWS: Final = re.compile(rf"[ \t]{{0,99}}+{_DEFINES.pattern}")  # another on the same line
 _COMMAND: Final = re.compile(r"\\([A-Za-z]+|.)", re.DOTALL)
 _NAME: Final = re.compile(r"(\*?)\s{0,9}(?:\{\s{0,9})?\\([A-Za-z]+|[^\s{}])\s{0,9}\}?")
@@ -232,11 +232,11 @@ def preamble_macros(preamble: str) -> Macros:
 
 
 def definitions(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of definitions that open a line of LaTeX source, or follow another one."""
+    """Yield the spans of the definitions of a preamble, outside of comments and of each other."""
     macros = Macros()
     done = 0
-    for opening in _OPENS_LINE.finditer(text):
-        if opening.start() < done:
+    for opening in _OR_COMMENT.finditer(text):
+        if opening["comment"] or opening.start() < done:
             continue
         definition: re.Match[str] | None = opening
         while definition is not None:

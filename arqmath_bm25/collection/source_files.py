@@ -26,7 +26,7 @@ from arqmath_bm25.analysis.foreign import as_post
 from arqmath_bm25.analysis.formal import LanguageName
 from arqmath_bm25.analysis.html import Formula, read_text, source_html
 from arqmath_bm25.analysis.kinds import Kind
-from arqmath_bm25.analysis.latex_html import BESIDE_TITLE, latex_html, latex_line
+from arqmath_bm25.analysis.latex_html import BALANCED, BESIDE_TITLE, latex_html, latex_line
 from arqmath_bm25.analysis.macros import Macro, Macros, preamble_macros
 from arqmath_bm25.analysis.markdown_html import front_matter
 from arqmath_bm25.collection.formal_files import formal_parts
@@ -157,8 +157,8 @@ def anchor_of(heading: str) -> str:
 Span = tuple[int, int]
 # The edges of a statement of LaTeX that is a document of its own.
 _EDGES: Final = re.compile(
-    r"\A\s*\\begin\{[^{}\s]+\}(?:\s*\[[^\[\]]*\])?(?:\{[^{}]*\}\{[^{}]*\})?(?:\s*\\label\{[^{}]*\})?"
-    r"|\\end\{(?!proof)[^{}\s]+\}\s*\Z"
+    rf"\A\s*\\begin\{{[^{{}}\s]+\}}(?:{BALANCED})?(?:\{{[^{{}}]*\}}\{{[^{{}}]*\}})?"
+    r"(?:\s*\\label\{[^{}]*\})?|\\end\{(?!proof)[^{}\s]+\}\s*\Z"
 )
 _ID: Final = re.compile(r'<span id="([^"<>]+)"')
 _LINK: Final = re.compile(r'<a href="#([^"<>]+)"')

@@ -104,6 +104,10 @@ def test_conditionals_of_the_source_are_those_of_tex(
 @pytest.mark.parametrize(
     ("preamble", "statement", "title", "label"),
     [
+        (r"\newtcbtheorem{Def}{Definition}{}{df}", r"\begin{Def}[label={a:b}]{Ring}{}TEXT\end{Def}",
+         "Definition: Ring", "a:b"),
+        ("", r"\begin{theorem}[{Euler \cite[p.~1]{x}}]\label{l}TEXT\end{theorem}",
+         "Theorem: Euler", "l"),
         (r"\newtheorem{satz}{Satz}", r"\begin{satz}\label{l}TEXT\end{satz}", "Satz", "l"),
         (r"\newtheorem*{satz}{Satz}", r"\begin{satz}[Von X]\label{l}TEXT\end{satz}",
          "Satz: Von X", "l"),
@@ -142,6 +146,18 @@ def test_statements_have_the_names_that_the_source_declares(
     parts = parts_of(tmp_path, {"a.tex": main})
     assert [part.title for part in parts] == ["S", f"S › {title}"]
     assert (parts[1].anchor, parts[1].text) == (label, "TEXT")
+
+
+def test_macros_that_write_headings_cut_where_they_stand(tmp_path: Path) -> None:
+    preamble = r"\newcommand{\lecture}[2]{\chapter{#1: #2}\label{l:#1}}"
+    body = r"Zero. \lecture{One}{Groups} First text. \lecture{Two}{Rings $x$} Second."
+    parts = parts_of(tmp_path, {"a.tex": document(body, preamble)})
+    found = [(part.anchor, part.title, part.text.splitlines()[-1]) for part in parts]
+    assert found == [
+        ("", "", "Zero."),
+        ("l:One", "One: Groups", "First text."),
+        ("l:Two", "Two: Rings $x$", "Second."),
+    ]
 
 
 def test_frames_with_titles_are_sections(tmp_path: Path) -> None:
