@@ -1,5 +1,6 @@
 """The commands `index`, `run` and `search` for every task, and `cluster`."""
 
+import json
 import shlex
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -334,11 +335,14 @@ def search(
     explain: bool = False,
     tag: list[str] | None = None,
     year: list[int] | None = None,
+    as_json: bool = False,
 ) -> None:
     r"""Show the best hits for a query.
 
     Example: arqmath-bm25 search task1 'Why does $\sum 1/n$ diverge?'
     """
+    from arqmath_bm25.pages.web.shown_hits import Result, answer
+
     if not query.strip():
         raise InputError("the query is empty; give words, and formulas between dollars")
 
@@ -362,21 +366,27 @@ def search(
                 tell(f"did you mean {suggestion}?")
 
             chosen = ranking.chosen(variant)
-            topic = ranking.topic(query)
-            hits = opened.best(topic, chosen, depth, posts)
-            explanations: list[list[Part]] = [[] for _ in hits]
+            text, labels = opened.chosen(query)
+            topic = ranking.topic(text)
+            hits, counts = opened.search_chosen(topic, labels, chosen, depth, posts)
+            explanations: list[list[Part] | None] = [None] * len(hits)
             if explain:
-                explanations = opened.explain(topic, chosen, hits)
+                explanations = [*opened.explain(topic, chosen, hits)]
 
+        found = [ranking.found(hit, opened) for hit in hits]
+        if as_json:
+            shown = map(Result, hits, found, explanations)
+            body = answer(query, name, chosen, suggestion, counts, shown)
+            results.print(json.dumps(body, ensure_ascii=False), markup=False)
+            continue
         if not hits and posts.is_open:
             results.print(ranking.nothing)
         elif not hits:
             results.print(NONE_PASSES)
 
-        for rank, (hit, parts) in enumerate(zip(hits, explanations, strict=True), 1):
-            found = ranking.found(hit, opened)
-            show_hit(rank, hit, found, opened.collection)
-            for part in parts:
+        for rank, hit in enumerate(hits, 1):
+            show_hit(rank, hit, found[rank - 1], opened.collection)
+            for part in explanations[rank - 1] or ():
                 _show_part(part)
 
 

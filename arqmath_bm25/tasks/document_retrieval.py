@@ -54,6 +54,7 @@ from arqmath_bm25.tasks.declaration_ranker import DeclarationRanker
 from arqmath_bm25.tasks.document_fields import NOTHING, document_fields
 from arqmath_bm25.tasks.document_parts import WORDS, PartForms, part_path, write_parts
 from arqmath_bm25.tasks.document_task import DocumentTask, FieldRanker
+from arqmath_bm25.tasks.labels import Labels, labels_of, write_labels
 from arqmath_bm25.tasks.sealed_blocks import PartContent, run_ends
 from arqmath_bm25.tasks.settings import DocumentSettings, kind
 from arqmath_bm25.tasks.task import Found, OpenIndex, Ranker, TopicFile
@@ -340,6 +341,13 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
         analyze = WordAnalyzer(text.stemmer, text.stop_words)
         return WrittenWords(index.directory, index.searcher(), analyze)
 
+    def labels(self, index: OpenIndex) -> Labels | None:
+        """Return the labels of the documents, None if no document has one."""
+        labels = Labels(index.directory)
+        if not labels.known:
+            return None
+        return labels
+
     def texts(self, index: OpenIndex) -> _DocumentTable:
         """Return the table of documents."""
         return _DocumentTable(index.directory, _corpus(index.collection))
@@ -352,12 +360,12 @@ class _DocumentTable:
         self.corpus = corpus
         self._file = os.open(corpus, os.O_RDONLY | os.O_CLOEXEC)
         weakref.finalize(self, os.close, self._file)
-        self._ids = IdTable(directory / _IDS)
+        self.ids = IdTable(directory / _IDS)
         self._rows = read_numbers(directory / _ROWS, "<i8").reshape(-1, 3)
 
     def has(self, doc_id: str) -> bool:
         """Return whether there is a document with this id."""
-        (row,) = self._ids.find([doc_id])
+        (row,) = self.ids.find([doc_id])
         return bool(row >= 0)
 
     def read(self, doc_id: str) -> UserDocument | None:
@@ -365,7 +373,7 @@ class _DocumentTable:
 
         Raises InputError for an unknown document.
         """
-        (row,) = self._ids.find([doc_id]).tolist()
+        (row,) = self.ids.find([doc_id]).tolist()
         if row < 0:
             raise InputError(f"{self.corpus}: there is no document {shown(doc_id)}")
 
@@ -384,15 +392,18 @@ def _digest(row: bytes) -> int:
 def _write_table(corpus: Path, directory: Path) -> NDArray[np.int64]:
     """Write where the row of each document is; return the offset and length of each."""
     rows = array("q")
+    labels = []
 
     def ids() -> Iterator[bytes]:
         with corpus.open("rb") as file:
             for document, (offset, length) in read_documents(corpus):
                 file.seek(offset)
                 rows.extend((offset, length, _digest(file.read(length))))
+                labels.append(labels_of(document))
                 yield document.doc_id.encode()
 
     write_ids(directory / _IDS, ids())
+    write_labels(labels, directory)
     written = np.array(rows, "<i8")
     written.tofile(directory / _ROWS)
     write_checksums(directory / _ROWS)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from arqmath_bm25.analysis.html import Content, read_title
 from arqmath_bm25.collection.imports import is_import, rows_of
@@ -41,6 +44,7 @@ from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.tasks.labels import Labels
     from arqmath_bm25.tasks.task import Ranker, Task
     from arqmath_bm25.tasks.written_words import WrittenWords
 
@@ -147,6 +151,37 @@ class Index:
         """The words of its documents as they were written, if it has them."""
         return self.task.words(self)
 
+    @cached_property
+    def labels(self) -> Labels | None:
+        """What its documents can be chosen by, if it keeps that."""
+        return self.task.labels(self)
+
+    def chosen(self, query: str) -> tuple[str, list[str]]:
+        """Return a query without the labels that choose documents, and these."""
+        if self.labels is None:
+            return query, []
+        return self.labels.chosen(query)
+
+    def search_chosen(
+        self, topic: Topic, chosen: Sequence[str], variant: str, depth: int, posts: PostFilter
+    ) -> tuple[list[Hit], Counter[str]]:
+        """Return the best hits that have some labels, and how many of all such hits have each.
+
+        Without a text these are the documents in their order.
+        """
+        if self.labels is None:
+            return self.best(topic, variant, depth, posts), Counter()
+
+        if topic.title or not chosen:
+            hits = self.best(topic, variant, max(depth, SEARCHED), posts)
+            rows = self.texts.ids.find([hit.doc_id for hit in hits]).tolist()
+        else:
+            rows = range(len(self.texts.ids))
+            hits = [Hit(doc_id.decode(), 0) for doc_id in self.texts.ids.of(np.array(rows))]
+        passes = self.labels.passing(rows, chosen)
+        counts = self.labels.counts(compress(rows, passes))
+        return list(islice(compress(hits, passes), depth)), counts
+
     def completed(self, text: str) -> str:
         """Return a query that is being typed, with the words that its last one begins."""
         if self.words is None:
@@ -157,7 +192,11 @@ class Index:
         """Return a query with other words for those that no document has; "" if there are none."""
         if self.words is None:
             return ""
-        return self.words.suggested(text, self._read(text))
+        text, chosen = self.chosen(text)
+        better = self.words.suggested(text, self._read(text))
+        if better:
+            better = " ".join([better, *chosen])
+        return better
 
     def _read(self, text: str) -> Content:
         return read_title(self.task.topic(text).title, self.task.delimiters)

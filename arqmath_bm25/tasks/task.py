@@ -33,6 +33,7 @@ from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document, Engine, Searcher
 from arqmath_bm25.tasks.document_parts import PartForms
+from arqmath_bm25.tasks.labels import Labels
 from arqmath_bm25.tasks.queries import advice, marked_topic
 from arqmath_bm25.tasks.settings import TaskSettings
 from arqmath_bm25.tasks.written_words import WrittenWords
@@ -336,6 +337,10 @@ class Task(ABC, Generic[S]):
 
     def words(self, index: OpenIndex) -> WrittenWords | None:
         """Return the words of the documents as written; None if the index does not keep them."""
+        return None
+
+    def labels(self, index: OpenIndex) -> Labels | None:
+        """Return what documents can be chosen by; None if an index does not keep it."""
         return None
 
     @abstractmethod

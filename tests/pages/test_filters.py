@@ -10,8 +10,6 @@ from lecturer import write_notes
 from program import ended
 from serving import Client, folder_site, page, running
 
-pytestmark = pytest.mark.xfail(strict=True, reason="not built yet")
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path

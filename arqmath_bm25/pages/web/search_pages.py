@@ -6,6 +6,7 @@ Lucene.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Container, Mapping
 from contextlib import suppress
 from functools import cached_property, lru_cache
@@ -41,7 +42,7 @@ from arqmath_bm25.pages.web.server import STATIC, guarded
 from arqmath_bm25.pages.web.shown_hits import (
     Result,
     ShownHit,
-    as_json,
+    answer,
     content_of,
     heading,
     query_like,
@@ -60,6 +61,7 @@ _CACHE_SIZE: Final = 100
 
 # Results that can be paged through.
 _MOST_HITS: Final = 1000
+_SHOWN_LABELS: Final = 8  # of each kind
 # With so many waiting requests, further ones are refused for now.
 _MAX_WAITING: Final = 64
 _RANKED_BY: Final = {
@@ -186,12 +188,13 @@ class SearchPages:
     def _values(self, query: SearchQuery) -> dict[str, Any]:
         """Return the values for the template of results."""
         task = self._tasks[query.task]
-        topic = task.topic(query.q)
+        text, chosen = self._indexes[query.task].chosen(query.q)
+        topic = task.topic(text)
         content = self._read(topic)
         searched = self._topic(query, topic)
         writer = PostWriter([content, self._read(searched)], self._delimiters, self._macros)
 
-        results, more = self._results(query, searched)
+        results, more, counts = self._results(query, searched)
         threads: dict[str, list[ShownHit]] = {}
         for result in results:
             hits = threads.setdefault(result.thread, [])
@@ -201,11 +204,14 @@ class SearchPages:
             "query": query,
             "results": list(threads.values()),
             "count": len(results),
+            "choice": chosen,
+            "labels": _best_labels(counts, chosen),
             "more": more,
             "advice": task.advice(query.q),
             "note": self._served(query)[1],
             "suggestion": self._suggestion(query),
             "marked": topic.title,
+            "text": text,
             "words": content.prose,
             "formulas": Content(content.formulas).text,
             "read_as": list(map(writer.formula, content.formulas)),
@@ -213,19 +219,19 @@ class SearchPages:
 
     def _topic(self, query: SearchQuery, typed: Topic) -> Topic:
         """Return what is searched for: of a query that is being typed, also what it begins."""
-        text = self._searched(query)
-        if text == query.q:
-            return typed
-        return self._tasks[query.task].topic(text)
+        if query.prefix:
+            return self._tasks[query.task].topic(self._searched(query))
+        return typed
 
-    def _results(self, query: SearchQuery, topic: Topic) -> tuple[list[Result], bool]:
-        """Return the results of a page, and whether there is a page after it."""
+    def _results(self, query: SearchQuery, topic: Topic) -> tuple[list[Result], bool, Counter[str]]:
+        """Return the results of a page, whether a page follows, and the counts of labels."""
         index = self._indexes[query.task]
         variant, _ = self._served(query)
 
         # One hit more than the page shows tells whether there is a next page.
         depth = min(query.before + query.depth + 1, _MOST_HITS)
-        ranking = index.best(topic, variant, depth, query.posts)
+        _, chosen = index.chosen(query.q)
+        ranking, counts = index.search_chosen(topic, chosen, variant, depth, query.posts)
         hits = ranking[query.before :]
 
         results = []
@@ -237,7 +243,7 @@ class SearchPages:
             results.append(Result(hit, found, parts))
 
         has_more = len(hits) > query.depth
-        return results, has_more
+        return results, has_more, counts
 
     def _served(self, query: SearchQuery) -> tuple[str, str]:
         """Return the variant that ranks a query, and why it is another one than was asked for."""
@@ -246,15 +252,19 @@ class SearchPages:
 
     def _searched(self, query: SearchQuery) -> str:
         """Return the query to search for; one that is being typed has its completions too."""
+        index = self._indexes[query.task]
+        text, _ = index.chosen(query.q)
         if query.prefix:
-            return self._indexes[query.task].completed(query.q)
-        return query.q
+            return index.completed(text)
+        return text
 
     def _suggestion(self, query: SearchQuery) -> str:
         """Return the query with its wrong words mended, unless the last one is being typed."""
-        if self._searched(query) != query.q:
+        index = self._indexes[query.task]
+        text, _ = index.chosen(query.q)
+        if self._searched(query) != text:
             return ""
-        return self._indexes[query.task].suggested(query.q)
+        return index.suggested(query.q)
 
     # The pages of hits
 
@@ -350,21 +360,14 @@ class SearchPages:
     def _search(self, request: Request) -> Response:
         """Return the results of a query as JSON."""
         query = read_query(request.query_params, self._tasks)
-        typed = self._tasks[query.task].topic(query.q)
-        results, _ = self._results(query, self._topic(query, typed))
-        rows = []
-        for rank, result in enumerate(results, query.before + 1):
-            rows.append({"rank": rank, **as_json(result)})
-
+        text, _ = self._indexes[query.task].chosen(query.q)
+        typed = self._tasks[query.task].topic(text)
+        results, _, counts = self._results(query, self._topic(query, typed))
         variant, _ = self._served(query)
         return JSONResponse(
-            {
-                "query": query.q,
-                "task": query.task,
-                "variant": variant,
-                "suggestion": self._suggestion(query) or None,
-                "results": rows,
-            }
+            answer(
+                query.q, query.task, variant, self._suggestion(query), counts, results, query.before
+            )
         )
 
     async def _preview(self, request: Request) -> Response:
@@ -444,6 +447,17 @@ class SearchPages:
         """Return a page by its template."""
         html = self._templates.get_template(template).render(values)
         return HTMLResponse(html)
+
+
+def _best_labels(counts: Counter[str], chosen: list[str]) -> dict[str, list[tuple[str, int]]]:
+    """Return the labels of each kind that most hits have, the chosen ones first."""
+    kinds: dict[str, list[tuple[str, int]]] = {"in": [], "type": [], "tag": []}
+    ranked = sorted(counts.items(), key=lambda entry: (entry[0] not in chosen, -entry[1], entry[0]))
+    for label, count in ranked:
+        of_kind = kinds[label.partition(":")[0]]
+        if len(of_kind) < _SHOWN_LABELS:
+            of_kind.append((label, count))
+    return kinds
 
 
 def _explain(index: Index, topic: Topic, variant: str, hit: Hit) -> list[Part]:

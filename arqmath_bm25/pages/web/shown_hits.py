@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
 from markupsafe import Markup
@@ -14,8 +14,12 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.pages.post_html import PostWriter
-from arqmath_bm25.pages.web.search_query import SearchQuery
 from arqmath_bm25.tasks.task import Found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from arqmath_bm25.pages.web.search_query import SearchQuery
 
 # Lengths in characters: of the heading of an untitled document, of a text in a JSON answer, of a
 # passage on the page of results, and of a text that becomes a query for similar ones.
@@ -103,7 +107,29 @@ def shown_hit(
     )
 
 
-def as_json(result: Result) -> dict[str, Any]:
+def answer(
+    query: str,
+    task: str,
+    variant: str,
+    suggestion: str,
+    counts: Mapping[str, int],
+    results: Iterable[Result],
+    before: int = 0,
+) -> dict[str, Any]:
+    """Return what /api/search and `search --json` answer; `counts` are those of labels."""
+    return {
+        "query": query,
+        "task": task,
+        "variant": variant,
+        "suggestion": suggestion or None,
+        "counts": dict(sorted(counts.items())),
+        "results": [
+            {"rank": rank, **_as_json(result)} for rank, result in enumerate(results, before + 1)
+        ],
+    }
+
+
+def _as_json(result: Result) -> dict[str, Any]:
     """Return a hit for the JSON interface, with dollars around formulas."""
     hit = result.hit
     found = result.found
