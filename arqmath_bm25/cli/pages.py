@@ -16,6 +16,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.file_collection import is_file_collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RunTask
+from arqmath_bm25.core.manifest import MANIFEST
 from arqmath_bm25.core.progress import console, counted, progress, status, tell
 from arqmath_bm25.core.stores import is_store, stores
 from arqmath_bm25.core.system import needed_by
@@ -189,8 +190,8 @@ def _follow(
                 variant, _ = index.task.served(index.task.primary, index)
                 index.search("", variant, 1)
             latest.show(newest)
-            shown = state
             opened = newest
+            shown = _state(opened, collection)
 
 
 def _state(opened: Mapping[str, Index], collection: Collection) -> object:
@@ -200,6 +201,8 @@ def _state(opened: Mapping[str, Index], collection: Collection) -> object:
         states += [index.task.served(variant, index) for variant in index.variants]
         if not collection.is_imported:
             states += [state_of(path) for path in index.task.index_task.sources(collection)]
+        made = index.directory / MANIFEST  # another file if the index was made anew
+        states.append(made.exists() and state_of(made))
     return states
 
 

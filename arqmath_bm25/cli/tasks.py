@@ -25,7 +25,7 @@ from arqmath_bm25.cli.shared.options import (
     years_apart,
 )
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.imports import corpora, is_of_rows
+from arqmath_bm25.collection.imports import is_of_rows
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS, year_of
 from arqmath_bm25.core.progress import counted, progress, some, tell
@@ -34,7 +34,7 @@ from arqmath_bm25.core.stores import is_store, outdated, remove_unless_open, siz
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import stored_manifest
-from arqmath_bm25.engines.engine import AUTO, Engine, chosen_engine
+from arqmath_bm25.engines.engine import Engine, chosen_engine
 from arqmath_bm25.engines.opensearch.cluster_index import remove_index, stored_indexes
 from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.runs.run_writing import RunForm, file_name, write_run
@@ -84,7 +84,6 @@ def index(
     keep_documents: bool = False,
     shards: int = 1,
     replicas: int = 0,
-    block: int = AUTO.block,
     spark: str | None = None,
 ) -> None:
     """Build the index of a task, unless it is up to date.
@@ -95,7 +94,7 @@ def index(
 
     Example: arqmath-bm25 index task1 --data /data/ARQMath
     """
-    engines = _chosen_engines(engine or ["auto"], hosts, shards, replicas, block)
+    engines = _chosen_engines(engine or ["auto"], hosts, shards, replicas)
     with _workers(threads, spark, place) as workers:
         if workers.remote and place.data:  # whose processes have other working directories
             place = replace(place, data=place.data.absolute())
@@ -120,7 +119,7 @@ def index(
 
 
 def _chosen_engines(
-    names: Sequence[str], hosts: str | None, shards: int, replicas: int, block: int
+    names: Sequence[str], hosts: str | None, shards: int, replicas: int
 ) -> list[Engine]:
     """Return the engines of these names; `hosts` are of the cluster, if one of them is."""
     engines = []
@@ -128,17 +127,13 @@ def _chosen_engines(
         of_this_one = hosts
         if "opensearch" in names and name != "opensearch":
             of_this_one = None
-        engines.append(chosen_engine(name, of_this_one, shards, replicas, block))
+        engines.append(chosen_engine(name, of_this_one, shards, replicas))
     return engines
 
 
 def _tell_of_outdated(content: IndexContent, prune: bool) -> None:
     """Say which indexes of a task have another content, or remove them."""
-    rows_of_others = set[str]()
-    if content.collection.is_imported:
-        rows_of_others = set(corpora(content.collection.import_folder).values())
-        rows_of_others.discard(content.sources[0].sha256)
-
+    rows_of_others = content.rows_of_others
     for other in outdated(content.store("auto")):
         if is_of_rows(other, rows_of_others):
             continue

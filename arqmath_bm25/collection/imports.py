@@ -298,13 +298,16 @@ def _states(
 
 
 def _remove_import(store: Path) -> bool:
-    """Remove an import and the indexes of its rows; False if one of them is open."""
+    """Remove an import and the indexes of its rows; False if one of them is open.
+
+    An index in a cluster goes when it has been changed into the next one.
+    """
     rows = corpora(store.parent)
     own = {rows.pop(store, "")}.difference(rows.values())
     folder = store.parents[2] / store.parent.name
     is_removed = True
     for index in [path for task in folder.glob("*/") for path in stores(task)]:
-        if is_of_rows(index, own):
+        if is_of_rows(index, own) and not index.name.startswith("opensearch-"):
             is_removed &= remove_unless_open(index)
     return is_removed and remove_unless_open(store)
 

@@ -33,6 +33,7 @@ IntVector = NDArray[np.int64]
 POST_TABLE: Final = "posts.npy"  # under this name an index keeps the table of its posts
 QUESTION: Final = 1  # PostTypeId
 ANSWER: Final = 2
+_ODD: Final = 0x1E3779B97F4A7C15  # of 64 bits: times it, different digests stay different
 _NO_CONTENTS: Final[IntVector] = np.empty(0, np.int64)
 
 
@@ -120,7 +121,7 @@ class PostTable:
     ) -> Self:
         """Record the offset of every question and answer of the dump at `path`.
 
-        With `with_contents`, it also makes the digests that `answered_contents` returns.
+        With `with_contents`, it also makes the digests that `answer_contents` returns.
         Left out and counted: posts of other types (wikis and so on), posts after the year `until`,
         rows that are broken, lack a required attribute or have an id in another form than `ID`, and
         every further row with the Id of an earlier one.
@@ -170,8 +171,7 @@ class PostTable:
     @property
     def answer_count(self) -> int:
         """Number of answers."""
-        types = self._places[:, 2]
-        return int((types == ANSWER).sum())
+        return int(self._is_answer.sum())
 
     @property
     def questions(self) -> IntVector:
@@ -180,15 +180,35 @@ class PostTable:
         rows = np.flatnonzero(types == QUESTION)
         return self.ids[rows]
 
-    def answered_contents(self) -> IntVector:
-        """Return a digest of each post of the threads that have an answer, in order.
+    @property
+    def answers(self) -> IntVector:
+        """Numbers of the answers, in the order of the table."""
+        return self.ids[self._is_answer]
 
-        It depends on the number of the post, its thread, type, title, tags and body. The table must
+    @property
+    def _is_answer(self) -> NDArray[np.bool_]:
+        is_answer: NDArray[np.bool_] = self._places[:, 2] == ANSWER
+        return is_answer
+
+    def answer_contents(self) -> IntVector:
+        """Return a digest of each answer and of its question, if that is there, in order.
+
+        It depends on the number, thread, type, title, tags and body of both posts. The table must
         come from a scan `with_contents`.
         """
+        starts = self.thread_starts()
+        first = np.repeat(starts, np.diff(starts, append=len(self)))
+        of_question = np.where(self._is_answer[first], 0, self._contents[first])
+        both: IntVector = self._contents + of_question * _ODD
+        return both[self._is_answer]
+
+    def of_answers(self, chosen: NDArray[np.bool_]) -> PostTable:
+        """Return a table of some of the answers, and of their questions."""
+        rows = np.flatnonzero(self._is_answer)[chosen]
         threads = self._places[:, 0]
-        answered = threads[self._places[:, 2] == ANSWER]
-        return self._contents[np.isin(threads, answered)]
+        kept = ~self._is_answer & np.isin(threads, threads[rows])
+        kept[rows] = True
+        return PostTable(self.path, self._places[kept])
 
     def thread_starts(self) -> IntVector:
         """Row numbers of the table at which a thread begins."""
@@ -199,7 +219,7 @@ class PostTable:
 
     def part(self, start: int, end: int) -> PostTable:
         """Return a table of the posts in rows `start` … `end` - 1."""
-        return PostTable(self.path, self._places[start:end], self._contents[start:end])
+        return PostTable(self.path, self._places[start:end])
 
     def subset(self, post_ids: Iterable[int]) -> PostTable:
         """Return a table of some posts, in the order of this one, without unknown posts."""

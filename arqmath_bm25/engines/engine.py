@@ -57,7 +57,6 @@ class Engine(NamedTuple):
     hosts: tuple[str, ...] = ()  # URLs of an OpenSearch cluster
     shards: int = 1
     replicas: int = 0
-    block: int = 1_000_000  # documents in each index of a cluster, about
 
 
 AUTO: Final = Engine()
@@ -68,7 +67,6 @@ def chosen_engine(
     hosts: str | None = None,
     shards: int = 1,
     replicas: int = 0,
-    block: int = Engine().block,
 ) -> Engine:
     """Return an engine by its name; `hosts` are URLs separated by commas.
 
@@ -91,7 +89,7 @@ def chosen_engine(
     urls: tuple[str, ...] = ()
     if hosts:
         urls = tuple(hosts.split(","))
-    return Engine(cast("EngineName", name), urls, shards, replicas, block)
+    return Engine(cast("EngineName", name), urls, shards, replicas)
 
 
 class Searcher(ABC):

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from uuid import uuid4
 
 from arqmath_bm25.analysis.terms import Bag
@@ -28,8 +28,20 @@ from arqmath_bm25.core.workers import J, Workers
 from arqmath_bm25.engines.flat_build import FlatPart
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from arqmath_bm25.engines.engine import Document
-    from arqmath_bm25.tasks.sealed_blocks import PartContent, Sealing
+
+
+class KnownDocuments(Protocol):
+    """The documents that an index in a cluster has already; see tasks/cluster_store.py."""
+
+    def lacking(self, digests: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Take the digests of all documents, in order; return which of them are to be written."""
+
+    def counts_of_others(self) -> Counter[str]:
+        """Return what was counted of the documents that are not written."""
 
 
 class PartForms(NamedTuple):
@@ -37,7 +49,7 @@ class PartForms(NamedTuple):
 
     json: bool = True  # JSON lines
     flat: bool = False  # postings
-    sealing: Sealing | None = None  # gives them to a cluster while they are written
+    cluster: KnownDocuments | None = None  # whose index may have some of the documents
 
     @property
     def ending(self) -> str:
@@ -58,35 +70,17 @@ def write_parts(
     directory: Path,
     workers: Workers,
     forms: PartForms = JSON,
-    content: Callable[[J], PartContent] | None = None,
 ) -> Iterator[Counter[str]]:
     """Write the documents of every job to files of its own; yield the counts of each, in order.
 
-    `documents` yields the documents of a job and adds further counts to its counter. `content`
-    returns the digest of a job's documents, by which parts that a cluster has are left out.
+    `documents` yields the documents of a job; before each, it counts in its counter what it met.
     """
     directory = directory.absolute()
     with TemporaryDirectory(
         prefix=f"{directory.name}.", dir=directory.parent, ignore_cleanup_errors=True
     ) as tries:
-        write = partial(_write, documents, forms._replace(sealing=None), directory, Path(tries))
-        numbered = enumerate(jobs)
-        if forms.sealing is None or content is None:
-            yield from workers.map(write, numbered)
-            return
-
-        all_jobs = list(numbered)
-        contents = list(workers.map(content, (job for _, job in all_jobs)))
-        left_out = forms.sealing.plan(contents)
-        written = workers.map(write, (job for job in all_jobs if job[0] not in left_out))
-        for number, _ in all_jobs:
-            if number in left_out:
-                counts = left_out[number]
-            else:
-                counts = next(written)
-            part = part_path(directory, number)
-            forms.sealing.note(number, counts, part, part.with_suffix(forms.ending))
-            yield counts
+        write = partial(_write, documents, forms._replace(cluster=None), directory, Path(tries))
+        yield from workers.map(write, enumerate(jobs))
 
 
 def clear(directory: Path, keep_documents: bool) -> None:
@@ -124,8 +118,11 @@ def _written(
     part = part_path(directory, number)
     finished = part.with_suffix(forms.ending)
     if finished.exists():
-        return Counter(json.loads(finished.read_text(encoding="ascii")))
-    counts: Counter[str] = Counter(documents=0)
+        return Counter(json.loads(finished.read_bytes())["counts"])
+    total: Counter[str] = Counter(documents=0)
+    counts: Counter[str] = Counter()  # of one document
+    kinds: dict[str, int] = {}  # such counts as JSON → their number
+    of_each: list[int] = []
     writing = tries / uuid4().hex
     words: Counter[str] = Counter()
     postings = None
@@ -141,6 +138,9 @@ def _written(
             for document in documents(job, counts):
                 counts["documents"] += 1
                 words.update(document.words)
+                of_each.append(kinds.setdefault(_encode(counts), len(kinds)))
+                total.update(counts)
+                counts.clear()
                 if postings:
                     postings.add(document)
                 if forms.json:
@@ -162,9 +162,11 @@ def _written(
     if words:
         writing.write_text(json.dumps(words), encoding="ascii")
         writing.rename(part.with_suffix(WORDS))
-    writing.write_text(json.dumps(counts), encoding="ascii")
+    total.update(counts)
+    said = {"counts": total, "kinds": list(kinds), "of_each": of_each}
+    writing.write_text(json.dumps(said), encoding="ascii")
     writing.rename(finished)
-    return counts
+    return total
 
 
 def part_path(directory: Path, number: int) -> Path:

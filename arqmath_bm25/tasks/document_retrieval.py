@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from importlib.util import find_spec
-from itertools import pairwise, repeat
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
@@ -52,10 +51,9 @@ from arqmath_bm25.tasks.cited.cited_documents import (
 )
 from arqmath_bm25.tasks.declaration_ranker import DeclarationRanker
 from arqmath_bm25.tasks.document_fields import NOTHING, document_fields
-from arqmath_bm25.tasks.document_parts import WORDS, PartForms, part_path, write_parts
+from arqmath_bm25.tasks.document_parts import WORDS, PartForms, write_parts
 from arqmath_bm25.tasks.document_task import DocumentTask, FieldRanker
 from arqmath_bm25.tasks.labels import Labels, labels_of, write_labels
-from arqmath_bm25.tasks.sealed_blocks import PartContent, run_ends
 from arqmath_bm25.tasks.settings import DocumentSettings, kind
 from arqmath_bm25.tasks.task import Found, OpenIndex, Ranker, TopicFile
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
@@ -130,18 +128,21 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
     ) -> dict[str, int]:
         """Write the indexed fields of every document, and the table of their offsets."""
         path = _corpus(collection)
-        spans = _write_table(path, place)
+        rows = _write_table(path, place)
+        lacking = np.ones(len(rows), np.bool_)
+        if forms.cluster:
+            lacking = forms.cluster.lacking(rows[:, 2])
 
         directory = place.absolute() / DOCUMENTS
-        sizes = repeat(1, len(spans))
-        ends = run_ends(sizes, _marks(spans), _PER_PART)
-        parts = [spans[begin:end] for begin, end in pairwise([0, *ends])]
+        parts = _parts(rows[lacking])
+        others = _parts(rows[~lacking])
         documents = partial(_documents, path.absolute(), self.settings)
-        content = partial(_content, path.absolute())
         counts: Counter[str] = Counter()
-        for of_part in write_parts(documents, parts, directory, workers, forms, content):
+        if forms.cluster:
+            counts = forms.cluster.counts_of_others()
+        for of_part in write_parts(documents, parts, directory, workers, forms):
             counts.update(of_part)
-        write_words(_written_words(path, self.settings, parts, directory, workers), place)
+        write_words(_written_words(path, self.settings, directory, others, workers), place)
         if not workers.remote:
             workers.close()  # Idle ones keep their memory; the merge of the parts starts others.
         settle(counts, "documents")
@@ -154,6 +155,10 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
                 ids = IdTable(place / _IDS)
                 counts[STATEMENTS] = count_statements(collection, path, ids, self.settings)
         return dict(counts)
+
+    def ids_in(self, store: Path, rows: NDArray[np.int64]) -> list[str]:
+        """Return the ids of some documents of a store by their order."""
+        return [doc_id.decode() for doc_id in IdTable(store / _IDS).of(rows)]
 
     def _tell_of(self, counts: Counter[str], data: str | Path) -> None:
         """Report the kinds of documents and faulty texts, and forget these counts."""
@@ -390,7 +395,7 @@ def _digest(row: bytes) -> int:
 
 
 def _write_table(corpus: Path, directory: Path) -> NDArray[np.int64]:
-    """Write where the row of each document is; return the offset and length of each."""
+    """Write where the row of each document is; return its offset, length and digest."""
     rows = array("q")
     labels = []
 
@@ -407,7 +412,7 @@ def _write_table(corpus: Path, directory: Path) -> NDArray[np.int64]:
     written = np.array(rows, "<i8")
     written.tofile(directory / _ROWS)
     write_checksums(directory / _ROWS)
-    return written.reshape(-1, 3)[:, :2]
+    return written.reshape(-1, 3)
 
 
 def _own_documents(
@@ -474,23 +479,24 @@ def _documents(
         yield _indexed(document, title, text, analyzer, names)._replace(words=words)
 
 
+def _parts(rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield offset and length of rows, a part at a time."""
+    for begin in range(0, len(rows), _PER_PART):
+        yield rows[begin : begin + _PER_PART, :2]
+
+
 def _written_words(
     path: Path,
     settings: DocumentSettings,
-    parts: Sequence[NDArray[np.int64]],
     directory: Path,
+    others: Iterable[NDArray[np.int64]],
     workers: Workers,
 ) -> Counter[str]:
-    """Return the number of documents that have each word; of parts left out, they are read."""
+    """Return the number of documents that have each word; `others`, not written, are read."""
     counts: Counter[str] = Counter()
-    left_out = []
-    for number, spans in enumerate(parts):
-        file = part_path(directory, number).with_suffix(WORDS)
-        if file.exists():
-            counts.update(json.loads(file.read_text(encoding="ascii")))
-        else:
-            left_out.append(spans)
-    for words in workers.map(partial(_words_of, path.absolute(), settings), left_out):
+    for file in directory.glob(f"*{WORDS}"):
+        counts.update(json.loads(file.read_bytes()))
+    for words in workers.map(partial(_words_of, path.absolute(), settings), others):
         counts.update(words)
     return counts
 
@@ -511,28 +517,11 @@ def _words_of(path: Path, settings: DocumentSettings, spans: NDArray[np.int64]) 
     return counts
 
 
-def _marks(spans: NDArray[np.int64]) -> list[int]:
-    """Return a hash of 32 bits of each row: of its length, and that of the row before it."""
-    lengths = spans[:, 1]
-    before = np.roll(lengths, 1)
-    mixed = lengths * 2_654_435_761 + before * 2_246_822_519
-    marks: list[int] = (mixed % (1 << 32)).tolist()
-    return marks
-
-
 def _rows(path: Path, spans: NDArray[np.int64]) -> Iterator[bytes]:
     with path.open("rb") as file:
         for offset, length in spans.tolist():
             file.seek(offset)
             yield file.read(length)
-
-
-def _content(path: Path, spans: NDArray[np.int64]) -> PartContent:
-    """Return a digest of the rows of a part, and their number."""
-    digest = hashlib.sha256(path.suffix.encode())
-    for row in _rows(path, spans):
-        digest.update(row)
-    return PartContent(digest.hexdigest(), len(spans))
 
 
 def _indexed(

@@ -12,8 +12,9 @@ For the command `index`, `ensure` looks for the store of the current settings an
 * The store exists, and its files are as they were written: nothing is built. (The store of a
   cluster is built again if the cluster has lost its documents.)
 * Only stores of other settings or files exist: the store is built next to them. They remain until
-  pruning removes them. The exception is what is imported, as a folder of files: its content
-  changes often, so the indexes of former imports of the same path are removed (imports.py).
+  pruning removes them. There are two exceptions. What is imported, as a folder of files, changes
+  often, so the indexes of former imports of the same path are removed (imports.py). And in
+  a cluster the index of other files is changed into the new one (cluster_store.py).
 * An earlier build was interrupted, was killed, or lost a worker or the cluster: its directory still
   has the temporary name. The new build reads and analyses only the documents that the earlier one
   had not written. A build that fails for another reason removes its directory.
@@ -47,7 +48,7 @@ from arqmath_bm25.engines.flat_build import write_flat
 from arqmath_bm25.engines.lucene.indexing import index_parts
 from arqmath_bm25.engines.lucene.jvm import prepare
 from arqmath_bm25.engines.opensearch.cluster_index import check_rights
-from arqmath_bm25.tasks.cluster_blocks import BLOCKS, is_loaded, sealing_for, write_blocks
+from arqmath_bm25.tasks.cluster_store import ClusterBuild, is_loaded
 from arqmath_bm25.tasks.document_parts import PartForms, clear
 from arqmath_bm25.tasks.index_content import IndexContent
 
@@ -97,7 +98,15 @@ def _build(
     task = content.task
     _check_engines(stores, task)
     began = time.monotonic()
-    forms = _forms(content, stores, workers, keep_documents)
+    names = {engine.name for engine in stores}
+    forms = PartForms(json=keep_documents or names != {"flat"}, flat="flat" in names)
+    cluster = None
+    for engine in stores:
+        if engine.name == "opensearch":
+            # Documents that the cluster has are written as well if something else needs them.
+            whole = keep_documents or len(stores) > 1
+            cluster = ClusterBuild(engine, content, whole)
+            forms = forms._replace(cluster=cluster)
 
     with ExitStack() as stack:
         # The documents are written below the first store, where an interrupted build left them.
@@ -107,10 +116,9 @@ def _build(
             directories.append(stack.enter_context(building(store)))
 
         documents = directories[0] / DOCUMENTS
+        if cluster:
+            cluster.begin(documents)
         counts = task.write_documents(content.collection, directories[0], workers, forms)
-        if forms.sealing:
-            parts = sorted(documents.glob("*.jsonl"))
-            forms.sealing.finish(content.digest, counts, parts)
 
         # Besides the documents, a task may have written tables, which each store needs.
         without_documents = shutil.ignore_patterns(DOCUMENTS)
@@ -120,15 +128,17 @@ def _build(
         if task.fields:
             for engine, directory in zip(stores, directories, strict=True):
                 searched = directory / LOCAL_INDEX
+                if cluster and engine.name == "opensearch":
+                    count = counts["documents"]
+                    cluster.finish(documents, forms.ending, directory, count, workers)
+                    continue
                 with status("Indexing"):
                     if engine.name == "flat":
                         flat = flat_directory(searched)
                         write_flat(documents, flat, counts["documents"], workers)
-                    elif engine.name == "lucene":
+                    else:
                         fields = tuple(task.fields[1:])
                         index_parts(documents, searched, fields, counts["documents"], workers)
-                    elif forms.sealing:  # The cluster loaded the documents as they were written.
-                        write_blocks(directory / BLOCKS, forms.sealing.blocks)
         clear(documents, keep_documents)
 
         common = Manifest(
@@ -146,7 +156,7 @@ def _build(
         for directory, manifest in zip(directories, manifests, strict=True):
             manifest.write(directory)
 
-    # This also asks the cluster for the replicas of the documents that it has loaded.
+    # This also asks the cluster for replicas, and to remove what was replaced.
     for engine, store in stores.items():
         is_loaded(engine, task, store)
     return list(map(ReadyStore, stores.values(), manifests))
@@ -159,18 +169,3 @@ def _check_engines(engines: Iterable[Engine], task: IndexedTask[Any]) -> None:
             prepare()
         if engine.name == "opensearch":
             check_rights(engine.hosts, engine.replicas)
-
-
-def _forms(
-    content: IndexContent, engines: Iterable[Engine], workers: Workers, keep_documents: bool
-) -> PartForms:
-    """Return the forms in which the engines need the documents."""
-    names = {engine.name for engine in engines}
-    sealing = None
-    for engine in engines:
-        if engine.name == "opensearch" and content.task.fields:
-            # Documents on disk can go once the cluster has them, unless another engine reads them.
-            keeps = keep_documents or names != {"opensearch"}
-            sealing = sealing_for(engine, content.task, content.folder, workers, keeps)
-    json_lines = keep_documents or names != {"flat"}
-    return PartForms(json=json_lines, flat="flat" in names, sealing=sealing)

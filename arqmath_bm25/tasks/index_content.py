@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
+from arqmath_bm25.collection.imports import corpora
 from arqmath_bm25.core.manifest import LOCAL_INDEX, content_digest
 from arqmath_bm25.core.stores import store_name
 from arqmath_bm25.core.writing import Source, sources
@@ -57,6 +58,14 @@ class IndexContent:
             sources=files,
             digest=content_digest(recipe, files),
         )
+
+    @property
+    def rows_of_others(self) -> set[str]:
+        """The digests of the rows of other imports."""
+        if not self.collection.is_imported:
+            return set()
+        rows = set(corpora(self.collection.import_folder).values())
+        return rows - {self.sources[0].sha256}
 
     def store(self, engine: EngineName) -> Path:
         """Return the path of the store that an engine searches, whether it exists or not.

@@ -32,7 +32,7 @@ from arqmath_bm25.engines.opensearch.cluster_search import OpenSearchSearcher
 from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.runs.run_writing import ir_metadata
 from arqmath_bm25.tasks import task_class, trust
-from arqmath_bm25.tasks.cluster_blocks import indexes_in_cluster
+from arqmath_bm25.tasks.cluster_store import index_of
 from arqmath_bm25.tasks.index_content import (
     LOCAL,
     IndexContent,
@@ -215,8 +215,8 @@ class Index:
                 return self._searcher
             with self._as_opened():
                 if self._is_in_cluster:
-                    indexes = indexes_in_cluster(task, self.directory)
-                    self._searcher = OpenSearchSearcher(connect(self.engine.hosts), *indexes)
+                    index = index_of(task, self.directory)
+                    self._searcher = OpenSearchSearcher(connect(self.engine.hosts), index)
                 else:
                     bm25 = task.settings.bm25
                     local = self.directory / LOCAL_INDEX

@@ -112,8 +112,8 @@ def queries(count: int, seed: int) -> Iterator[Query]:
 @pytest.fixture(
     params=[
         "flat",
-        pytest.param("opensearch: 1 index, 1 shard", marks=pytest.mark.slow),
-        pytest.param("opensearch: 3 indexes, 2 shards", marks=pytest.mark.slow),
+        pytest.param("opensearch: 1 shard", marks=pytest.mark.slow),
+        pytest.param("opensearch: 4 shards", marks=pytest.mark.slow),
     ]
 )
 def opened(request: pytest.FixtureRequest) -> Open:
@@ -126,25 +126,20 @@ def opened(request: pytest.FixtureRequest) -> Open:
     if request.param == "flat":
         return by_flat
     hosts = request.getfixturevalue("opensearch").hosts
-    _, indexes, _, shards, _ = request.param.split()
+    _, shards, _ = request.param.split()
 
     def by_opensearch(
         index: Path, k1: float, b: float, by_field: Parameters = NONE_OF_ITS_OWN
     ) -> Searcher:
         client = connect(hosts)
         parts = sorted(index.with_name("documents").glob("*.jsonl"))
-        blocks = [parts]
-        if int(indexes) > 1:
-            blocks = [[part] for part in parts]
-        opened = []
-        for number, block in enumerate(blocks):
-            count = sum(len(part.read_text().splitlines()) for part in block)
-            content = f"{index} {number} of {indexes}"
-            there = ClusterIndex("contract", content, count, FIELDS[1:], k1, b, by_field=by_field)
-            if not is_loaded(client, there):
-                load_documents(hosts, there, block, int(shards))
-            opened.append(there)
-        return OpenSearchSearcher(client, *opened)
+        count = sum(len(part.read_text().splitlines()) for part in parts)
+        content = f"{index} {shards}"
+        there = ClusterIndex("", content, count, FIELDS[1:], k1, b, by_field=by_field)
+        there = there._replace(name=f"arqmath-contract-{there.made_of[:12]}")
+        if not is_loaded(client, there):
+            load_documents(hosts, there, parts, int(shards))
+        return OpenSearchSearcher(client, there)
 
     return by_opensearch
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import warnings
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +20,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import SubElement
 
 import pytest
-from chances import drawn
+from chances import drawn, exhaustive
 from program import arqmath, printed, process, refused
 from serving import running
 from shared_indexes import linked, store
@@ -33,8 +37,6 @@ from arqmath_bm25.engines.opensearch import cluster_index
 from arqmath_bm25.engines.opensearch.cluster_index import stored_indexes
 from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.pages.web.search_pages import SearchPages
-from arqmath_bm25.tasks.answers import answer_documents
-from arqmath_bm25.tasks.cluster_blocks import BLOCKS, read_blocks
 from arqmath_bm25.tasks.open_index import Index
 from configs import edited
 
@@ -133,62 +135,81 @@ def test_the_sample_by_opensearch(
     assert run_files(sample, "opensearch", *cluster) == by_lucene
 
 
-def without_threads(data: Path, copy: Path, first: int) -> Path:
-    """Copy a collection without the questions from the number `first` on, and their answers."""
+def edited_posts(data: Path, copy: Path, share: float, seed: int) -> Path:
+    """Copy a collection: a share of the posts each is edited, removed, and new."""
     shutil.copytree(data, copy)
     posts = next(copy.rglob("Posts*.xml"))
+    posts.chmod(0o644)
+    chance = random.Random(seed)
     lines = []
     for line in posts.read_text(encoding="utf-8").splitlines(keepends=True):
-        row = re.search(r' ParentId="(\d+)"', line) or re.search(r' Id="(\d+)"', line)
-        if row is None or int(row[1]) < first:
-            lines.append(line)
+        drawn_number = chance.random() / share
+        is_answer = 'PostTypeId="2"' in line
+        if drawn_number < 1:
+            line = line.replace(' Body="', ' Body="edited series ', 1)
+        elif is_answer and drawn_number < 2:
+            continue
+        elif is_answer and drawn_number < 3:
+            lines.append(re.sub(r' Id="(\d+)"', r' Id="9\g<1>9"', line, count=1))
+        lines.append(line)
     posts.write_text("".join(lines), encoding="utf-8")
     return copy
 
 
+def runs_of(data: Path, place: Path, engine: str, name: str) -> dict[str, bytes]:
+    """Index task1 of a collection in `place`, and return its runs of all years and variants."""
+    where = ("--data", data, "--indexes", place / "indexes", "--engine", engine)
+    arqmath("index", "task1", *where)
+    arqmath("run", "task1", *where, "--runs", place / name)
+    return {
+        str(path.relative_to(place / name)): path.read_bytes()
+        for path in (place / name).rglob("*.tsv")
+    }
+
+
 @pytest.mark.slow
-def test_a_collection_in_several_indexes_that_grows_and_shrinks(
+def test_an_index_in_a_cluster_that_is_changed_again_and_again(
     opensearch: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Run files are those of flat postings; only blocks that changed are loaded."""
-    monkeypatch.setattr(answer_documents, "_PER_PART", 10)
+    """Run files are those of flat postings, and there is one index."""
     monkeypatch.setenv("ARQMATH_OPENSEARCH_HOSTS", opensearch.hosts[0])
     client = connect(opensearch.hosts)
-    known = {index.name for index in stored_indexes(client)}
+    others = {index.name for index in stored_indexes(client)}
+    data = SAMPLE
+    for step in range(20 if exhaustive() else 3):
+        runs = runs_of(data, tmp_path / "cluster", "opensearch", f"runs {step}")
+        assert runs == runs_of(data, tmp_path / "flat", "flat", f"runs {step}")
+        assert len({index.name for index in stored_indexes(client)} - others) == 1
+        data = edited_posts(data, tmp_path / str(step) / SAMPLE.name, 0.05, step)
+    client.close()
 
-    def loaded() -> int:
-        """Return how many documents the indexes hold that are new since the last call."""
-        new = [index for index in stored_indexes(client) if index.name not in known]
-        known.update(index.name for index in new)
-        return sum(index.documents for index in new)
 
-    def runs_of(data: Path, name: str, engine: str, *options: object) -> dict[str, bytes]:
-        where = ("--data", data, "--indexes", tmp_path / name, "--engine", engine)
-        arqmath("index", "task1", *where, *options)
-        arqmath("run", "task1", *where, "--runs", tmp_path / f"runs of {name}")
-        runs = (tmp_path / f"runs of {name}").rglob("*.tsv")
-        return {path.name: path.read_bytes() for path in runs}
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", drawn(range(14), 2, "a change that is killed"))
+def test_a_change_that_is_killed_goes_on(
+    opensearch: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setenv("ARQMATH_OPENSEARCH_HOSTS", opensearch.hosts[0])
+    client = connect(opensearch.hosts)
+    others = {index.name for index in stored_indexes(client)}
+    runs_of(SAMPLE, tmp_path, "opensearch", "before")
+    data = edited_posts(SAMPLE, tmp_path / "changed" / SAMPLE.name, 0.05, seed)
 
-    less = without_threads(SAMPLE, tmp_path / SAMPLE.name, first=19000)
-    expected = runs_of(SAMPLE, "flat", "flat")
-    of_less = runs_of(less, "flat of less", "flat")
-    assert expected != of_less
+    chance = random.Random(seed)
+    for _ in range(2):
+        where = ("--data", data, "--indexes", tmp_path / "indexes", "--engine", "opensearch")
+        command = [sys.executable, "-m", "arqmath_bm25", "index", "task1", *map(str, where)]
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(chance.uniform(1.5, 5))
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
-    # Where blocks end depends on what the documents are made of, the version of the analysis too.
-    for size in (100, 55):
-        name = f"by {size}"
-        assert runs_of(SAMPLE, name, "opensearch", "--block", size) == expected
-        (blocks,) = (tmp_path / name).rglob(BLOCKS)
-        sizes = [block.documents for block in read_blocks(blocks)]
-        assert sum(sizes) == 221
-        assert max(sizes) <= 2 * size
-        assert min(sizes[:-1]) >= size / 2
-        assert loaded() <= 221  # less where both sizes have a block in common
-
-    assert runs_of(less, "less", "opensearch", "--block", 55) == of_less
-    assert 0 < loaded() < 110
-    assert runs_of(SAMPLE, "whole again", "opensearch", "--block", 55) == expected
-    assert loaded() == 0
+    expected = runs_of(data, tmp_path / "flat", "flat", "runs")
+    assert runs_of(data, tmp_path, "opensearch", "after") == expected
+    here = {index.name for index in stored_indexes(client)} - others
+    assert len([name for name in here if "rights" not in name]) == 1
     client.close()
 
 
@@ -244,7 +265,7 @@ def test_a_machine_that_only_searches_needs_no_postings(
         urlopen(f"{address}/api/search?q=series&task=task1") as answer,  # noqa: S310
     ):
         assert json.load(answer)
-    monkeypatch.setattr(cluster_index, "_create", None)  # none is loaded again
+    monkeypatch.setattr(cluster_index, "_creation", None)  # none is loaded again
     assert "up to date" in arqmath("index", "all", "--indexes", thin, *cluster).output
     assert {path: path.stat().st_mtime_ns for path in thin.rglob("*")} == before
 
@@ -269,7 +290,7 @@ def test_postings_that_no_build_of_the_index_wrote_are_not_searched(
 
 
 @pytest.mark.slow
-def test_two_checkouts_and_other_settings_share_a_cluster(
+def test_two_checkouts_and_other_settings_are_in_one_cluster(
     opensearch: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster = ("--engine", "opensearch", "--hosts", ",".join(opensearch.hosts))
@@ -287,11 +308,11 @@ def test_two_checkouts_and_other_settings_share_a_cluster(
             path.name: path.read_bytes() for path in (tmp_path / "lucene" / name).rglob("*.tsv")
         }
         said = arqmath("index", "task1", *options, *cluster).output
-        assert "up to date" in said or "221 answers indexed" in said  # others may have loaded it
+        assert "221 answers indexed" in said
         assert not list((tmp_path / name).glob("*/*/*/documents"))
     listed = arqmath("cluster", "--hosts", opensearch.hosts[0]).output
-    assert listed.count(": arqmath-sample, 221 documents") >= 3
-    monkeypatch.setattr(cluster_index, "_create", None)  # none is loaded again
+    assert listed.count(": arqmath-sample, 221 documents") >= 4
+    monkeypatch.setattr(cluster_index, "_creation", None)  # none is loaded again
     for name in names:
         options = ("--config", config[name]) if name in config else ()
         options = (*options, "--indexes", tmp_path / name, *cluster)

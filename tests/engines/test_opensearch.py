@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
+import loading
 import pytest
 from chances import drawn
 from loading import load
@@ -20,7 +21,6 @@ from opensearch_nodes import MISSING, SCRIPT, Nodes, environment, free_ports, st
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.engines.opensearch import cluster_index, connection
 from arqmath_bm25.engines.opensearch.cluster_index import (
-    ClusterIndex,
     add_replicas,
     is_loaded,
     remove_index,
@@ -31,6 +31,8 @@ from arqmath_bm25.engines.opensearch.connection import connect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from arqmath_bm25.engines.opensearch.cluster_index import ClusterIndex
 
 slow = pytest.mark.slow
 
@@ -56,7 +58,7 @@ def written(place: Path, count: int) -> Path:
 
 
 def described(label: str, documents: int, k1: float = 1.2) -> ClusterIndex:
-    return ClusterIndex(label, "content", documents, (), k1, 0.75)
+    return loading.described(label, documents, k1=k1)
 
 
 def identity(client: Any, name: str) -> str:
@@ -341,7 +343,7 @@ def test_a_killed_node_leaves_no_trace_in_the_rankings(three_nodes: Nodes, tmp_p
 
 def in_the_midst(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """Let loads be of small requests, and do something when half of 500 documents are sent."""
-    action = cluster_index._action
+    action = cluster_index._creation
     seen = set[str]()
 
     def acting(line: str) -> tuple[dict[str, Any], str]:
@@ -351,7 +353,7 @@ def in_the_midst(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> 
             act()
         return action(line)
 
-    monkeypatch.setattr(cluster_index, "_action", acting)
+    monkeypatch.setattr(cluster_index, "_creation", acting)
     monkeypatch.setattr(cluster_index, "_REQUEST", 1000)
 
 

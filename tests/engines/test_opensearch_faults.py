@@ -61,7 +61,7 @@ def written(place: Path, count: int = 600) -> Path:
 
 
 def described(place: Path, count: int = 600) -> ClusterIndex:
-    return ClusterIndex(place.name, str(place), count, (), 1.2, 0.75)
+    return ClusterIndex(f"arqmath-{place.name}-0123456789ab", str(place), count, (), 1.2, 0.75)
 
 
 @contextmanager
@@ -238,7 +238,8 @@ from pathlib import Path
 from arqmath_bm25.engines.opensearch import cluster_index
 cluster_index._REQUEST = 2000
 content, documents, host = sys.argv[1:]
-index = cluster_index.ClusterIndex(Path(content).name, content, 600, (), 1.2, 0.75)
+name = f"arqmath-{Path(content).name}-0123456789ab"
+index = cluster_index.ClusterIndex(name, content, 600, (), 1.2, 0.75)
 cluster_index.load_documents([host], index, Path(documents).glob('*.jsonl'))
 """
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import loading
 import pytest
 from loading import load
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.engines.opensearch import cluster_index
 from arqmath_bm25.engines.opensearch.cluster_index import (
-    ClusterIndex,
     check_rights,
     remove_index,
     stored_indexes,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from opensearch_nodes import Nodes
 
     from arqmath_bm25.core.records import Hit
+    from arqmath_bm25.engines.opensearch.cluster_index import ClusterIndex
 
 pytestmark = pytest.mark.slow
 COUNT = 60
@@ -51,7 +52,7 @@ def documents(tmp_path: Path) -> Path:
 
 
 def described(label: str) -> ClusterIndex:
-    return ClusterIndex(f"habits-{label}", "content", COUNT, ("title",), 1.2, 0.75)
+    return loading.described(f"habits-{label}", COUNT, ("title",))
 
 
 def rankings(client: Any, index: ClusterIndex) -> list[list[Hit]]:
@@ -263,13 +264,14 @@ def test_a_load_is_not_sealed_while_a_shard_is_away(
     client: Any, hosts: list[str], documents: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index = described("away")
-    numbers = cluster_index._numbers
+    copies_of_shards = cluster_index._copies_of_shards
 
-    def without_a_shard(client: Any, name: str) -> dict[str, int]:
-        return {shard: number for shard, number in numbers(client, name).items() if shard != "1"}
+    def without_a_shard(client: Any, name: str, metric: str) -> dict[str, list[Any]]:
+        copies = copies_of_shards(client, name, metric)
+        return {shard: copies[shard] for shard in copies if shard != "1"}
 
     with monkeypatch.context() as patched:
-        patched.setattr(cluster_index, "_numbers", without_a_shard)
+        patched.setattr(cluster_index, "_copies_of_shards", without_a_shard)
         with pytest.raises(InterruptedWorkError, match="1 of 2 shards are on no node; start"):
             load(hosts, index, documents, shards=2)
     with pytest.raises(InputError, match="`arqmath-bm25 index` loads the others"):

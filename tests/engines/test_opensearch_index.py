@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cluster_proxy import Answer, Asked
-from loading import load
+from loading import described, load
 from stub_cluster import StubCluster, answered, failed, stub_cluster
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.opensearch import cluster_index, connection
 from arqmath_bm25.engines.opensearch.cluster_index import (
-    ClusterIndex,
     add_replicas,
     check_rights,
-    counts_if_loaded,
     is_loaded,
-    load_documents,
+    new_name,
     remove_index,
     stored_indexes,
 )
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
 pytest.importorskip("opensearchpy", reason="arqmath-bm25[opensearch] is not installed")
 
 COUNT = 40
-INDEX = ClusterIndex("My Posts/1", "content", COUNT, ("title",), 1.2, 0.75)
+INDEX = described("posts", COUNT, ("title",))
 
 
 @pytest.fixture
@@ -71,18 +69,18 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 # Names
 
 
-def test_a_name_is_of_allowed_letters_and_ends_with_a_digest_of_what_decides_rankings() -> None:
-    assert INDEX.name.startswith("arqmath-my-posts-1-")
+def test_a_name_has_an_id_of_its_own_and_a_digest_tells_what_decides_rankings() -> None:
+    assert new_name("task1").startswith("arqmath-task1-")
+    assert len({new_name("task1") for _ in range(100)}) == 100
     others = [
         INDEX._replace(content="other"),
         INDEX._replace(fields=("body",)),
         INDEX._replace(k1=1.3),
         INDEX._replace(b=0.5),
     ]
-    assert len({index.name for index in (INDEX, *others)}) == 5
+    assert len({index.made_of for index in (INDEX, *others)}) == 5
     assert INDEX._replace(k1=1).made_of == INDEX._replace(k1=1.0).made_of
-    assert INDEX._replace(label="x").made_of == INDEX.made_of
-    assert len(INDEX._replace(label="x" * 300).name) == 8 + 200 + 1 + 12
+    assert INDEX._replace(name="x").made_of == INDEX.made_of
 
 
 # Loading
@@ -107,7 +105,6 @@ def test_a_load_creates_each_document_once_and_seals_the_index(
     assert stored.mappings["_meta"] == {
         "made_of": INDEX.made_of,
         "documents": COUNT,
-        "counts": {},
         "collection": "",
         "numbers": {str(n): number for n, number in enumerate(stored.operations)},
     }
@@ -118,12 +115,14 @@ def test_a_load_is_made_visible_and_durable_before_it_is_sealed(
     cluster: StubCluster, hosts: list[str], documents: Path
 ) -> None:
     load(hosts, INDEX, documents)
+    after_the_load = [
+        "_refresh", "_flush", "_forcemerge", "_refresh", "_flush", "_settings", "_mapping",
+    ]  # fmt: skip
     steps = []
     for asked in cluster.proxy.asked:
         action = asked.path.partition("?")[0].rpartition("/")[2]
-        if action in ("_bulk", "_forcemerge", "_refresh", "_flush", "_settings", "_mapping"):
+        if asked.method != "GET" and action in ["_bulk", *after_the_load]:
             steps.append(action)
-    after_the_load = ["_forcemerge", "_refresh", "_flush", "_settings", "_mapping"]
     assert steps == ["_bulk", "_bulk", *after_the_load]
 
 
@@ -184,7 +183,7 @@ def test_an_index_is_made_as_rankings_need_it_whatever_templates_say(
         },
         "mappings": {
             "dynamic": False,
-            "_meta": {"made_of": INDEX.made_of, "documents": COUNT, "counts": {}, "collection": ""},
+            "_meta": {"made_of": INDEX.made_of, "documents": COUNT, "collection": ""},
             "_source": {"enabled": False, "recovery_source_enabled": False},
             "properties": {
                 "id": {"type": "keyword", "index": False},
@@ -317,7 +316,8 @@ def test_rights_are_tried_by_an_index_that_does_not_stay(
     assert cluster.indexes == {}
     trials = [asked for asked in cluster.proxy.asked if "arqmath-rights-" in asked.path]
     assert [trials[0].method, trials[-1].method] == ["DELETE", "DELETE"]
-    assert len([asked for asked in trials if "/_bulk" in asked.path]) == 1
+    assert len([asked for asked in trials if "/_bulk" in asked.path]) == 2
+    assert len([asked for asked in trials if "/_clone/" in asked.path]) == 1
     (made,) = [json.loads(asked.body) for asked in trials if b"number_of_shards" in asked.body]
     assert made["settings"]["number_of_shards"] == 1
 
@@ -427,7 +427,7 @@ def test_indexes_are_listed_with_their_states(
     cluster: StubCluster, hosts: list[str], client: Any, documents: Path
 ) -> None:
     labels = ("complete", "incomplete", "red", "yellow", "closed", "blocked")
-    indexes = {label: INDEX._replace(label=label, content=label) for label in labels}
+    indexes = {label: described(label, COUNT, ("title",)) for label in labels}
     for index in indexes.values():
         load(hosts, index, documents, 2)
     stored = {label: cluster.indexes[index.name] for label, index in indexes.items()}
@@ -529,7 +529,7 @@ def test_hits_are_ordered_by_score_then_by_descending_id(
     load(hosts, INDEX, documents, 3)
     searcher = OpenSearchSearcher(client, INDEX)
     assert searcher.count == COUNT
-    assert searcher.origin == f"{INDEX.name} (uuid)"
+    assert searcher.origin == f"{INDEX.name} (uuid), of the content {INDEX.made_of[:16]}"
     hits = searcher.search({"contents": {"w3": 2.0, "w10": 0.5}, "title": {"t0": 0.0}}, 4)
     # 10 holds w3 and w10. w3 is in each n with n % 7 = 3 or n % 11 = 3; t0 weighs nothing.
     assert [hit[:2] for hit in hits] == [("10", 2.5), ("38", 2.0), ("36", 2.0), ("31", 2.0)]
@@ -637,52 +637,3 @@ def test_counts_of_some_shards_are_no_counts(
     with pytest.raises(InputError, match=message) as refused:
         searcher.document_counts({"contents": ["w1"]})
     assert type(refused.value) is error
-
-
-# Several indexes
-
-
-def test_several_indexes_are_searched_as_one(
-    cluster: StubCluster, hosts: list[str], client: Any, documents: Path
-) -> None:
-    load(hosts, INDEX, documents)
-    one = OpenSearchSearcher(client, INDEX)
-    parts = [INDEX._replace(content=f"part {n}", documents=COUNT // 2) for n in range(2)]
-    for number, part in enumerate(parts):
-        load_documents(hosts, part, [documents / f"{number}.jsonl"], 1 + number)
-    several = OpenSearchSearcher(client, *parts)
-
-    assert several.count == COUNT
-    assert several.origin == f"{parts[0].name} (uuid), {parts[1].name} (uuid)"
-    # Of 3 and of 20 with equal scores: their order is that of ids, whatever index they are in.
-    for terms, k in (({"w3": 1.0, "w10": 0.5}, 4), ({f"w{n}": 1.0 for n in range(7)}, 25)):
-        query = {"contents": terms, "title": {"t1": 0.25}}
-        assert several.search(query, k) == one.search(query, k)
-        assert several.explain(query, ["10", "03"]) == one.explain(query, ["10", "03"])
-    terms = {"contents": ["w10", "w9", "absent"], "title": ["t0"]}
-    asked = len(cluster.proxy.asked)
-    assert several.document_counts(terms) == one.document_counts(terms)
-    paths = [request.path for request in cluster.proxy.asked[asked:]]
-    assert paths.count("/_mtermvectors") == 2
-
-
-def test_a_collection_is_searched_as_a_whole_or_not_at_all(
-    hosts: list[str], client: Any, documents: Path
-) -> None:
-    load(hosts, INDEX, documents)
-    other = INDEX._replace(content="other")
-    with pytest.raises(InputError, match=f"{other.name}: OpenSearch has 0 of 40 documents"):
-        OpenSearchSearcher(client, INDEX, other)
-
-
-def test_what_was_counted_of_the_documents_is_kept_with_them(
-    hosts: list[str], client: Any, documents: Path
-) -> None:
-    index = INDEX._replace(counts={"documents": COUNT, "without words": 3})
-    assert index.name == INDEX.name
-    assert counts_if_loaded(client, index) is None
-    with pytest.raises(InputError, match="40 of 41"):
-        load(hosts, index._replace(documents=41), documents)
-    assert counts_if_loaded(client, INDEX) is None
-    load(hosts, index, documents)
-    assert counts_if_loaded(client, INDEX) == {"documents": COUNT, "without words": 3}

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
 
 import pytest
-from loading import load
+from loading import described, load
 from opensearch_nodes import Nodes, started
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.engines.opensearch.cluster_index import (
-    ClusterIndex,
     add_replicas,
     check_rights,
     is_loaded,
@@ -35,7 +34,7 @@ pytestmark = pytest.mark.slow
 USAGE = Path(__file__).parents[2] / "docs" / "USAGE.md"
 VARIABLE = "ARQMATH_OPENSEARCH_"
 PASSWORD = "Bauxit-73!xyzq"  # noqa: S105
-INDEX = ClusterIndex("secured", "content", 3, (), 1.2, 0.75)
+INDEX = described("secured", 3)
 
 Role = dict[str, Any]
 

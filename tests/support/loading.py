@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arqmath_bm25.core.workers.local import HERE
-from arqmath_bm25.engines.opensearch.cluster_index import load_documents
+from arqmath_bm25.engines.opensearch.cluster_index import ClusterIndex, load_documents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.engines.opensearch.cluster_index import ClusterIndex
 
 
 def load(
@@ -24,3 +23,11 @@ def load(
 ) -> None:
     """Load all JSON lines in a directory."""
     load_documents(hosts, index, sorted(directory.glob("*.jsonl")), shards, workers)
+
+
+def described(
+    label: str, documents: int, fields: tuple[str, ...] = (), k1: float = 1.2, content: str = "same"
+) -> ClusterIndex:
+    """Return an index whose name is the same for the same content and settings."""
+    index = ClusterIndex("", content, documents, fields, k1, 0.75)
+    return index._replace(name=f"arqmath-{label}-{index.made_of[:12]}")

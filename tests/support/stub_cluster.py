@@ -5,6 +5,8 @@ It ranks by the sum of the boosts of the terms that a document holds.
 
 from __future__ import annotations
 
+import copy
+import fnmatch
 import json
 import re
 from contextlib import contextmanager
@@ -46,6 +48,8 @@ class StubIndex:
         ]
         self.operations = [-1 for _ in self.shards]  # the number of the last one of each shard
         self.lost: set[int] = set()  # shards that are on no node
+        self.deleted = [0 for _ in self.shards]  # documents that are not merged away
+        self.kept = False  # whether a lease keeps these
         self.problem: Answer | None = None  # what each request for its description gets
 
     def number_of(self, routing: str) -> int:
@@ -60,6 +64,20 @@ class StubIndex:
         self.operations[number] += 1
         return 201
 
+    def delete(self, doc_id: str) -> int:
+        """Delete a document and return the status."""
+        number = self.number_of(doc_id)
+        if doc_id not in self.shards[number]:
+            return 404
+        del self.shards[number][doc_id]
+        self.deleted[number] += 1
+        self.operations[number] += 1
+        return 200
+
+    def merge(self) -> None:
+        if not self.kept:
+            self.deleted = [0 for _ in self.shards]
+
     def documents(self) -> list[Json]:
         return [document for shard in self.shards for document in shard.values()]
 
@@ -70,9 +88,17 @@ class StubIndex:
         copies = {
             str(number): [
                 {
-                    "docs": {"count": len(shard)},
+                    "docs": {"count": len(shard), "deleted": self.deleted[number]},
                     "seq_no": {"max_seq_no": self.operations[number]},
                     "store": {"size_in_bytes": 100 * len(shard)},
+                    "merges": {"current": 0},
+                    "retention_leases": {
+                        "leases": [
+                            {"id": "peer/1", "retaining_seq_no": 0, "source": "peer recovery"},
+                            {"id": "peer/2", "retaining_seq_no": 7, "source": "peer recovery"},
+                        ]
+                    },
+                    "routing": {"node": "node-id"},
                 }
             ]
             for number, shard in enumerate(self.shards)
@@ -131,6 +157,7 @@ class StubCluster:
     def __init__(self) -> None:
         self.indexes: dict[str, StubIndex] = {}
         self.template: Json = {}  # settings that each new index gets
+        self.free = 10**12  # bytes, of its node
         self.bulk_status: list[int] = []  # of the next documents, in place of creating them
         self.proxy: Proxy
 
@@ -141,6 +168,9 @@ class StubCluster:
             return answered({"version": {"distribution": "opensearch", "number": "3.4.0"}})
         if name == "_resolve":
             return answered({"indices": [{"name": index} for index in self.indexes]})
+        if name == "_nodes":
+            node = {"name": "node-1", "fs": {"total": {"available_in_bytes": self.free}}}
+            return answered({"nodes": {"node-id": node}})
         if name == "_cluster":
             index = self.indexes[action.removeprefix("health/")]
             missing = len(index.shards) * int(index.settings["number_of_replicas"])
@@ -155,17 +185,21 @@ class StubCluster:
         if name == "_mtermvectors":
             vectors = [self.indexes[each["_index"]].term_vectors(each) for each in body["docs"]]
             return answered({"docs": vectors})
-        names = name.split(",")
-        for each in names:
-            if each not in self.indexes:
-                return failed(404, "index_not_found_exception", f"no such index [{each}]")
-        if action == "_search" and len(names) > 1:
-            hits = [
-                hit for each in names for hit in self.indexes[each].search(body)["hits"]["hits"]
-            ]
-            hits.sort(key=lambda hit: -hit["_score"])
-            return answered({"hits": {"hits": hits[: body["size"]]}})
+        if asked.method == "GET" and name.endswith("*"):
+            matching = fnmatch.filter(self.indexes, name)
+            return answered({index: self.indexes[index].described() for index in matching})
+        if name not in self.indexes:
+            return failed(404, "index_not_found_exception", f"no such index [{name}]")
+        if action.startswith("_clone/"):
+            return self._clone(self.indexes[name], action.removeprefix("_clone/"))
         return self._of_index(name, action, asked.method, body, parse_qs(url.query))
+
+    def _clone(self, source: StubIndex, target: str) -> Answer:
+        if source.settings.get("index.blocks.write") != "true":
+            return failed(400, "illegal_state_exception", "index must be read-only to resize")
+        copied = self.indexes[target] = copy.deepcopy(source)
+        copied.settings |= {"uuid": f"uuid of {target}", "index.blocks.write": "false"}
+        return answered({"acknowledged": True})
 
     def _of_index(
         self, name: str, action: str, method: str, body: Json, query: dict[str, list[str]]
@@ -183,6 +217,8 @@ class StubCluster:
             index.mappings["_meta"] = body["_meta"]
         elif action.startswith("_stats"):
             return answered({"indices": {name: index.stats()}})
+        elif action == "_forcemerge":
+            index.merge()
         elif action == "_search":
             return answered(index.search(body))
         elif action == "_search_shards":
@@ -191,15 +227,20 @@ class StubCluster:
         return answered({"acknowledged": True})
 
     def _bulk(self, name: str, body: str) -> Answer:
-        lines = re.sub(r"\n\Z", "", body).split("\n")
+        lines = iter(re.sub(r"\n\Z", "", body).split("\n"))
         items: list[Json] = []
-        for action, document in zip(lines[::2], lines[1::2], strict=True):
+        for line in lines:
+            ((kind, action),) = json.loads(line).items()
+            if kind == "delete":
+                status = self.indexes[name].delete(action["_id"])
+                items.append({kind: {"status": status}})
+                continue
+            document = next(lines)
             if self.bulk_status:
                 status = self.bulk_status.pop()
             else:
-                doc_id = json.loads(action)["create"]["_id"]
-                status = self.indexes[name].create(doc_id, json.loads(document))
-            items.append({"create": {"status": status, "error": {"reason": "the queue is full"}}})
+                status = self.indexes[name].create(action["_id"], json.loads(document))
+            items.append({kind: {"status": status, "error": {"reason": "the queue is full"}}})
         return answered({"items": items})
 
 

@@ -1,13 +1,17 @@
-"""Loads indexes into a cluster, seals, checks, copies, lists and removes them.
+"""Loads indexes into a cluster, changes, seals, checks, lists and removes them.
 
-A collection is one index or several, which are searched at once. The documents are the JSON lines
-that Lucene gets. The name of an index ends with a digest of its content: other data or settings
-make another index, and users with the same data and settings share one. Loading removes nothing,
-and resumes where an earlier load stopped, since a document is created once under its id.
+The documents are the JSON lines that Lucene gets. The name of an index ends with an id of its own,
+which the store that it belongs to keeps. A load resumes where an earlier one stopped, since
+a document is created once under its id. A change is made in a copy, which shares the files of the
+index: that one stays as it is, and serves, until the copy is complete.
 
-Changes of an index are noticed. A loaded index is blocked for writing, and its mapping records the
-number of the last operation of each shard, which any change of a document raises. Opening an index
-compares these numbers, the similarity, the analysis and the fields with their state after the load.
+Deleted documents still count in the statistics of terms. OpenSearch keeps them until no copy of
+their shard may ask for them (a lease), so a change ends when the last of them is merged away.
+
+What others do to an index is noticed. A complete one is blocked for writing, and its mapping
+records the number of the last operation of each shard, which any change of a document raises.
+Opening an index compares these numbers, the similarity, the analysis and the fields with their
+state then.
 """
 
 from __future__ import annotations
@@ -17,12 +21,13 @@ import json
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
@@ -32,7 +37,7 @@ from arqmath_bm25.engines.engine import NONE_OF_ITS_OWN, Parameters
 from arqmath_bm25.engines.opensearch.connection import connect, patiently, search_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from arqmath_bm25.core.workers import Workers
 
@@ -40,24 +45,21 @@ _LARGEST: Final = 2**31 - 1  # hits
 _REQUEST: Final = 1_000_000  # bytes of documents in one: proxies often allow a megabyte
 _SMALLEST: Final = 1 << 14
 _MERGING: Final = 600  # seconds to wait until the segments of an index are merged
+_LEASES: Final = 60  # seconds to wait until deleted documents may go
 _LONGEST_TRIAL: Final = 3600  # seconds; a trial of rights takes one
 _NAME: Final = re.compile(r"arqmath-.+-[0-9a-f]{12}")
 
 
-_NO_COUNTS: Final[Mapping[str, int]] = MappingProxyType({})
-
-
 class ClusterIndex(NamedTuple):
-    """The content of an index in a cluster, and the parameters of its scores."""
+    """An index in a cluster: its name there, its content, and the parameters of its scores."""
 
-    label: str  # for people
-    content: str  # a digest of the documents
+    name: str
+    content: str  # a digest of all that the documents are made of
     documents: int
     fields: tuple[str, ...]  # besides `contents`
     k1: float
     b: float
-    counts: Mapping[str, int] = _NO_COUNTS  # what was counted when the documents were made
-    collection: str = ""  # the first one that it was made for: others may have the same documents
+    collection: str = ""
     by_field: Parameters = NONE_OF_ITS_OWN
 
     @property
@@ -67,11 +69,10 @@ class ClusterIndex(NamedTuple):
         text = json.dumps(parts)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    @property
-    def name(self) -> str:
-        """The name in the cluster, of the letters that are allowed there."""
-        label = re.sub(r"[^a-z0-9._-]", "-", self.label.lower())[:200]
-        return f"arqmath-{label}-{self.made_of[:12]}"
+
+def new_name(label: str) -> str:
+    """Return a name with an id that no other index has."""
+    return f"arqmath-{label}-{os.urandom(6).hex()}"
 
 
 def is_loaded(client: Any, index: ClusterIndex) -> bool:
@@ -81,22 +82,6 @@ def is_loaded(client: Any, index: ClusterIndex) -> bool:
     """
     description = _index_description(client, index)
     return description is not None and "numbers" in _meta(description)
-
-
-def counts_if_loaded(client: Any, index: ClusterIndex) -> dict[str, int] | None:
-    """Return the counts that an index was loaded with; None unless the cluster has all of it.
-
-    Raises InputError as `is_loaded` does.
-    """
-    description = _index_description(client, index)
-    if description is None:
-        return None
-
-    meta = _meta(description)
-    if "numbers" not in meta:
-        return None
-    counts: dict[str, int] = meta["counts"]
-    return counts
 
 
 def description_if_loaded(client: Any, index: ClusterIndex) -> dict[str, Any]:
@@ -128,17 +113,22 @@ def _index_description(client: Any, index: ClusterIndex) -> dict[str, Any] | Non
 
 
 def _unchecked_description(client: Any, index: ClusterIndex) -> dict[str, Any] | None:
-    """Return settings and mappings of an index; InputError if others have that name."""
+    """Return settings and mappings of an index; None if it is of other documents or settings.
+
+    Raises InputError if others have that name.
+    """
     answer = patiently(client.indices.get, index=index.name, ignore=404)
     if answer.get("status") == 404:
         return None
 
-    description: dict[str, Any] = answer.get(index.name, {})
-    if _meta(description).get("made_of") != index.made_of:
+    if not _is_ours(index.name, answer):
         raise InputError(
             f"{index.name}: the cluster has an index or alias of this name that this program did "
             "not make; rename it, or take another cluster"
         )
+    description: dict[str, Any] = answer[index.name]
+    if _meta(description)["made_of"] != index.made_of:
+        return None
     return description
 
 
@@ -164,8 +154,9 @@ def _changed(client: Any, index: ClusterIndex, description: dict[str, Any]) -> s
     numbers_of_load = _meta(description).get("numbers")
     if numbers_of_load is None:
         return None
-    for shard, number in _numbers(client, index.name).items():
-        if numbers_of_load.get(shard) != number:
+    for shard, copies in _copies_of_shards(client, index.name, "docs").items():
+        deleted = copies[0]["docs"]["deleted"]
+        if deleted or numbers_of_load.get(shard) != _last_operation(copies):
             return "documents"
     return None
 
@@ -175,16 +166,10 @@ def _meta(description: Any) -> dict[str, Any]:
     return mappings.get("_meta") or {}
 
 
-def _numbers(client: Any, name: str) -> dict[str, int]:
-    """Return shard → the number of its last operation, for the shards on live nodes.
-
-    Each change of a document is an operation.
-    """
-    numbers = {}
-    for shard, copies in _copies_of_shards(client, name, "docs").items():
-        sequence = copies[0]["seq_no"]
-        numbers[shard] = sequence["max_seq_no"]
-    return numbers
+def _last_operation(copies: list[Any]) -> int:
+    """Return the number of the last operation of a shard: each change of a document is one."""
+    number: int = copies[0]["seq_no"]["max_seq_no"]
+    return number
 
 
 def _copies_of_shards(client: Any, name: str, metric: str) -> dict[str, list[Any]]:
@@ -204,11 +189,13 @@ def _count(client: Any, name: str) -> int:
 
 
 def check_rights(hosts: Sequence[str], replicas: int = 0) -> None:
-    """Load an index of one document and remove it; InputError names the first right missing.
+    """Load an index of one document, change it and remove it; InputError names a right missing.
 
     The rights to make replicas are tried if there will be any.
     """
-    index = ClusterIndex("rights", os.urandom(8).hex(), 1, (), 1.2, 0.75)
+    content = os.urandom(8).hex()
+    index = ClusterIndex(new_name("rights"), content, 1, (), 1.2, 0.75)
+    changed = index._replace(name=new_name("rights"))
     with closing(connect(hosts)) as client, TemporaryDirectory() as directory:
         # The right to remove comes first: without it, the documents of this trial would stay.
         patiently(client.indices.delete, index=index.name, ignore=404)
@@ -218,14 +205,16 @@ def check_rights(hosts: Sequence[str], replicas: int = 0) -> None:
         part.write_text(document, encoding="ascii")
         try:
             load_documents(hosts, index, [part])
+            _copy(client, index.name, changed)
+            _send(client, changed.name, _removal, ["1"])
+            _reopen(client, changed.name)
             if replicas:  # `add_replicas` only reports the rights that it lacks.
                 patiently(client.indices.get_settings, index=index.name)
                 patiently(client.cluster.health, index=index.name)
-        except InputError:
+        finally:
             with suppress(InputError):
-                remove_index(client, index.name)
-            raise
-        remove_index(client, index.name)
+                patiently(client.indices.delete, index=changed.name, ignore=404)
+                patiently(client.indices.delete, index=index.name, ignore=404)
 
 
 def _remove_former_trials(client: Any) -> None:
@@ -246,29 +235,127 @@ def load_documents(
     parts: Iterable[Path],
     shards: int = 1,
     workers: Workers = HERE,
+    copied: str | None = None,
+    gone: Sequence[str] = (),
 ) -> None:
     """Load files of JSON lines, a document on each, into a cluster.
 
-    Each worker loads parts by a client of its own. Documents of an earlier load stay. Raises
-    InputError if documents are missing at the end; the next call loads them.
+    With the name of an index that is `copied`, into a copy of it without the documents `gone`. Each
+    worker loads parts by a client of its own. Documents of an earlier load stay; a copy is made
+    again. Raises InputError if documents are missing at the end; the next call loads them.
+    """
+    with closing(connect(hosts)) as client:
+        if is_loaded(client, index):
+            return
+        if copied:
+            _copy(client, copied, index)
+            _send(client, index.name, _removal, gone)
+            _load_parts(hosts, index, parts, workers)
+            _reopen(client, index.name)
+        else:
+            if _index_description(client, index) is None:
+                _create_index(client, index, shards)
+            if _count(client, index.name) != index.documents:
+                _load_parts(hosts, index, parts, workers)
+        _seal(client, index)
+
+
+def _copy(client: Any, name: str, index: ClusterIndex) -> None:
+    """Copy a sealed index, which shares its files with the copy, under the name of another."""
+    _check_room(client, name)
+    patiently(client.indices.delete, index=index.name, ignore=404)
+    body = {
+        "aliases": {_alias(index.name): {}},
+        "settings": {"blocks.write": False, "number_of_replicas": 0},
+    }
+    answer = patiently(client.indices.clone, index=name, target=index.name, body=body, ignore=400)
+    # A request that was repeated finds the copy of the first.
+    if not patiently(client.indices.exists, index=index.name):
+        raise InputError(f"{name}: {answer['error']['reason']}")
+    patiently(client.indices.put_mapping, index=index.name, body={"_meta": _described(index)})
+
+
+def _reopen(client: Any, name: str) -> None:
+    """Open an index anew: a shard keeps deleted documents half a minute if it has not been."""
+    patiently(client.indices.flush, index=name)
+    patiently(client.indices.close, index=name)
+    patiently(client.indices.open, index=name)
+
+
+def _check_room(client: Any, name: str) -> None:
+    """Raise InterruptedWorkError unless each node has room for twice its shards of an index."""
+    needed: Counter[str] = Counter()
+    for copies in _copies_of_shards(client, name, "store").values():
+        node = copies[0]["routing"]["node"]
+        needed[node] += 2 * copies[0]["store"]["size_in_bytes"]
+
+    nodes = patiently(client.nodes.stats, metric="fs")["nodes"]
+    for node, size in needed.items():
+        free = nodes[node]["fs"]["total"]["available_in_bytes"]
+        if free < size:
+            raise InterruptedWorkError(
+                f"{name}: to change it takes {size / 1e6:,.0f} MB on {nodes[node]['name']} for "
+                f"a while, which has {free / 1e6:,.0f}; make room, then the same command goes on"
+            )
+
+
+def _seal(client: Any, index: ClusterIndex) -> None:
+    """Make an index durable, and block it for writing.
+
+    Notes the number of the last operation of each shard. Raises InputError if it lacks documents.
     """
     name = index.name
-    with closing(connect(hosts)) as client:
-        description = _index_description(client, index)
-        if description is None:
-            description = _create_index(client, index, shards)
+    patiently(client.indices.refresh, index=name)
+    # Replicas copy flushed segments: without sources they cannot index documents again.
+    patiently(client.indices.flush, index=name)
+    count = _count(client, name)
+    if count != index.documents:
+        raise _incomplete(index, count)
 
-        if _count(client, name) != index.documents:
-            _load_parts(hosts, index, parts, workers)
-            _merge_segments(client, name)
-            patiently(client.indices.refresh, index=name)
-            # Replicas copy flushed segments: without sources they cannot index documents again.
-            patiently(client.indices.flush, index=name)
-        count = _count(client, name)
-        if count != index.documents:
-            raise _incomplete(index, count)
+    _merge_all(client, name)
+    patiently(client.indices.flush, index=name)
+    patiently(client.indices.put_settings, index=name, body={"index.blocks.write": True})
 
-        _seal(client, name, description)
+    answer = patiently(client.indices.get, index=name)
+    shards = int(answer[name]["settings"]["index"]["number_of_shards"])
+    copies_of_shards = _copies_of_shards(client, name, "docs")
+    missing = shards - len(copies_of_shards)
+    if missing:
+        raise InterruptedWorkError(
+            f"{name}: {missing} of {shards} shards are on no node; start theirs, then the same "
+            "command goes on"
+        )
+    numbers = {shard: _last_operation(copies) for shard, copies in copies_of_shards.items()}
+    meta = {**_described(index), "numbers": numbers}
+    patiently(client.indices.put_mapping, index=name, body={"_meta": meta})
+
+
+def _merge_all(client: Any, name: str) -> None:
+    """Merge the segments of each shard into one, without any deleted document.
+
+    Raises InterruptedWorkError that names the shard, and the lease that still keeps some.
+    """
+    end = time.monotonic() + _LEASES
+    while True:
+        _merge_segments(client, name)
+        patiently(client.indices.refresh, index=name)
+        copies_of_shards = _copies_of_shards(client, name, "docs,merge")
+        held = ""
+        for shard, (copy, *_) in copies_of_shards.items():
+            if copy["merges"]["current"]:
+                end = time.monotonic() + _LEASES
+            if copy["docs"]["deleted"]:
+                leases = copy["retention_leases"]["leases"]
+                oldest = min(leases, key=itemgetter("retaining_seq_no"))
+                held = f"of shard {shard} the lease {oldest['id']} ({oldest['source']})"
+        if not held:
+            return
+        if time.monotonic() > end:
+            raise InterruptedWorkError(
+                f"{name}: {held} still keeps deleted documents, which scores would count; the "
+                "former index serves on, and the same command tries it again"
+            )
+        time.sleep(0.5)
 
 
 def _merge_segments(client: Any, name: str) -> None:
@@ -286,23 +373,8 @@ def _merge_segments(client: Any, name: str) -> None:
         )
 
 
-def _seal(client: Any, name: str, description: dict[str, Any]) -> None:
-    """Block a loaded index for writing, and note the number of the last operation of each shard."""
-    patiently(client.indices.put_settings, index=name, body={"index.blocks.write": True})
-    numbers = _numbers(client, name)
-    shards = int(description["settings"]["index"]["number_of_shards"])
-    missing = shards - len(numbers)
-    if missing:
-        raise InterruptedWorkError(
-            f"{name}: {missing} of {shards} shards are on no node; start theirs, then the same "
-            "command goes on"
-        )
-    meta = {**_meta(description), "numbers": numbers}
-    patiently(client.indices.put_mapping, index=name, body={"_meta": meta})
-
-
-def _create_index(client: Any, index: ClusterIndex, shards: int) -> dict[str, Any]:
-    """Create an empty index, unless another load just did; return its settings and mappings."""
+def _create_index(client: Any, index: ClusterIndex, shards: int) -> None:
+    """Create an empty index, unless another load just did."""
     name = index.name
     settings = _settings(index, shards)
     answer = patiently(client.indices.create, index=name, body=settings, ignore=400)
@@ -317,7 +389,6 @@ def _create_index(client: Any, index: ClusterIndex, shards: int) -> dict[str, An
             f"{name}: a template of the cluster for such names sets its {changed}; ask for a "
             "template that leaves out arqmath-*, or for one of arqmath-* with a higher priority"
         )
-    return description
 
 
 def _incomplete(index: ClusterIndex, count: int) -> InputError:
@@ -373,15 +444,19 @@ def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
         },
         "mappings": {
             "dynamic": False,
-            "_meta": {
-                "made_of": index.made_of,
-                "documents": index.documents,
-                "counts": dict(index.counts),
-                "collection": index.collection,
-            },
+            "_meta": _described(index),
             "_source": {"enabled": False, "recovery_source_enabled": False},
             "properties": _fields(index),
         },
+    }
+
+
+def _described(index: ClusterIndex) -> dict[str, Any]:
+    """Return what the mapping says of an index that is not sealed yet."""
+    return {
+        "made_of": index.made_of,
+        "documents": index.documents,
+        "collection": index.collection,
     }
 
 
@@ -396,62 +471,68 @@ def _load_parts(
 
 
 def _load_part(hosts: Sequence[str], name: str, part: Path) -> int:
-    """Create the documents of a part; return their number.
-
-    Documents that the cluster rejects temporarily are sent again.
-    """
+    """Create the documents of a part; return their number."""
     with part.open(encoding="utf-8", newline="\n") as file:
         lines = [line.rstrip("\n") for line in file]
-
-    missing = lines
     with closing(connect(hosts, patience=None)) as client:
-        create = partial(_create, client, name)
-        while missing:
-            missing = patiently(create, lines=missing, size=_REQUEST)
+        _send(client, name, _creation, lines)
     return len(lines)
 
 
-def _create(client: Any, name: str, lines: Sequence[str], size: int) -> list[str]:
-    """Create documents by requests of at most `size` bytes; return the temporarily rejected ones.
+_Action = Callable[[str], tuple[dict[str, Any], str | None]]
 
-    Raises TransportError if the cluster rejects a whole request or every document.
+
+def _send(client: Any, name: str, action: _Action, things: Sequence[str]) -> None:
+    """Create documents or remove ids; what the cluster rejects for now is sent again."""
+    send = partial(_sent, client, name, action)
+    while things:
+        things = patiently(send, things=things, size=_REQUEST)
+
+
+def _sent(client: Any, name: str, action: _Action, things: Sequence[str], size: int) -> list[str]:
+    """Send requests of at most `size` bytes; return what was temporarily rejected.
+
+    Raises TransportError if the cluster rejects a whole request or everything.
     """
     from opensearchpy.exceptions import TransportError
     from opensearchpy.helpers import streaming_bulk
 
     answers = streaming_bulk(
         client,
-        lines,
-        chunk_size=len(lines),
+        things,
+        chunk_size=len(things),
         max_chunk_bytes=size,
         raise_on_error=False,
-        expand_action_callback=_action,
+        expand_action_callback=action,
         index=_alias(name),
         require_alias=True,
-        filter_path="items.create.status,items.create.error.reason",
+        filter_path="items.*.status,items.*.error.reason",
     )
     rejected = list[str]()
     refusal: dict[str, Any] = {}
     try:
-        for line, (created, answer) in zip(lines, answers, strict=True):
-            outcome = answer["create"]
-            # Status 409 says that an earlier try created the document.
-            if not created and outcome["status"] != 409:
-                rejected.append(line)
+        for thing, (done, answer) in zip(things, answers, strict=True):
+            (outcome,) = answer.values()
+            # An earlier try has created it (409), or removed it, which is no error.
+            if not done and outcome["status"] != 409 and "error" in outcome:
+                rejected.append(thing)
                 refusal = outcome
     except TransportError as error:
         if error.status_code == 413 and size > _SMALLEST:
-            return _create(client, name, lines, size // 2)
+            return _sent(client, name, action, things, size // 2)
         raise
-    if len(rejected) == len(lines):
+    if len(rejected) == len(things):
         raise TransportError(refusal["status"], refusal["error"]["reason"], {})
     return rejected
 
 
-def _action(line: str) -> tuple[dict[str, Any], str]:
+def _creation(line: str) -> tuple[dict[str, Any], str]:
     document = json.loads(line)
-    action = {"create": {"_id": document["id"]}}
-    return action, line
+    return {"create": {"_id": document["id"]}}, line
+
+
+def _removal(doc_id: str) -> tuple[dict[str, Any], None]:
+    return {"delete": {"_id": doc_id}}, None
 
 
 def add_replicas(client: Any, index: ClusterIndex, replicas: int, patience: int = 15) -> None:
@@ -566,6 +647,8 @@ def _state(
     if without_node:
         return f"red: {without_node} of {shards} shards are on no node; start theirs, or remove it"
 
+    if "counts" in meta:
+        return "former: a block, which no search reads any more; --remove NAME removes it"
     if "numbers" not in meta:
         expected = meta.get("documents", 0)
         return f"incomplete: `index` resumes the load of its {expected:,} documents"
@@ -576,6 +659,17 @@ def _state(
     if missing:
         return f"yellow: {missing} copies of shards are missing, none that searches need"
     return "complete"
+
+
+def former_blocks(client: Any, collection: str) -> list[str]:
+    """Return the names of the indexes that a version before loaded as blocks of a collection."""
+    answer = patiently(client.indices.get, index="arqmath-*")
+    blocks = []
+    for name in sorted(filter(partial(_is_ours, answer=answer), answer)):
+        meta = _meta(answer[name])
+        if "counts" in meta and meta["collection"] == collection:
+            blocks.append(name)
+    return blocks
 
 
 def remove_index(client: Any, name: str) -> None:

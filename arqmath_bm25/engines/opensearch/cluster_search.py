@@ -1,7 +1,7 @@
-"""Searches indexes of a cluster at once, or scores given documents.
+"""Searches an index of a cluster, or scores given documents.
 
-Every shard of every index gives its statistics first (dfs_query_then_fetch), so scores do not
-depend on the number of indexes and shards. If a shard fails, its copies are searched; it is never
+Every shard gives its statistics first (dfs_query_then_fetch), so scores do not depend on the number
+of shards. If a shard fails, its copies are searched; it is never
 left out. Ties are completed and put in order here, as in lucene/search.py.
 """
 
@@ -29,21 +29,16 @@ _STATUS_OF: Final = {"index_not_found_exception": 404, "cluster_block_exception"
 
 
 class OpenSearchSearcher(Searcher):
-    """A collection in a cluster: one index, or several with different documents. Thread-safe."""
+    """An index in a cluster. Thread-safe."""
 
-    def __init__(self, client: Any, *indexes: ClusterIndex) -> None:
-        """Open indexes; InputError unless the cluster has all of each, as it was loaded."""
-        origins = []
-        self.count = 0
+    def __init__(self, client: Any, index: ClusterIndex) -> None:
+        """Open an index; InputError unless the cluster has all of it, as it was loaded."""
+        settings = description_if_loaded(client, index)["settings"]["index"]
+        self.origin = f"{index.name} ({settings['uuid']}), of the content {index.made_of[:16]}"
+        self.count = index.documents
         self._client = client
-        self._shards: dict[str, int] = {}  # name of an index → number of its shards
-        for index in indexes:
-            description = description_if_loaded(client, index)
-            settings = description["settings"]["index"]
-            origins.append(f"{index.name} ({settings['uuid']})")
-            self.count += index.documents
-            self._shards[index.name] = int(settings["number_of_shards"])
-        self.origin = ", ".join(origins)
+        self._name = index.name
+        self._shards = int(settings["number_of_shards"])
 
     def search(self, query: Query, k: int) -> list[Hit]:
         """Return the k best documents that hold at least one of the terms."""
@@ -74,8 +69,7 @@ class OpenSearchSearcher(Searcher):
             "docvalue_fields": ["id"],
             **further,
         }
-        names = ",".join(self._shards)
-        answer = search_all(self._client, names, body, "dfs_query_then_fetch")
+        answer = search_all(self._client, self._name, body, "dfs_query_then_fetch")
         hits: list[Any] = answer["hits"]["hits"]
         return hits
 
@@ -112,7 +106,9 @@ class OpenSearchSearcher(Searcher):
             "offsets": False,
             "payloads": False,
         }
-        requests = [{**request, **address} for address in self._shard_addresses]
+        requests = []
+        for routing in self._routings:
+            requests.append({**request, "_index": self._name, "routing": routing})
         answer = self._client.mtermvectors(body={"docs": requests})
 
         vectors = []
@@ -125,23 +121,15 @@ class OpenSearchSearcher(Searcher):
         return vectors
 
     @cached_property
-    def _shard_addresses(self) -> list[dict[str, str]]:
-        """An index and a routing value for each shard."""
-        addresses = []
-        for name, shards in self._shards.items():
-            for routing in self._routing(name, shards):
-                addresses.append({"_index": name, "routing": routing})
-        return addresses
-
-    def _routing(self, name: str, shards: int) -> list[str]:
-        """Return a routing value for each shard of an index, found by trying numbers."""
+    def _routings(self) -> list[str]:
+        """A routing value for each shard, found by trying numbers."""
         routing_of: dict[int, str] = {}
         number = 0
-        while len(routing_of) < shards:
+        while len(routing_of) < self._shards:
             routing = str(number)
             answer = patiently(
                 self._client.search_shards,
-                index=name,
+                index=self._name,
                 params={"routing": routing},
             )
             first_copy = answer["shards"][0][0]

@@ -7,7 +7,6 @@ indexed, and `contents`, the answer's own prose.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.terms import Bag
@@ -24,7 +22,6 @@ from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.document_fields import NOTHING, document_fields, part_fields
 from arqmath_bm25.tasks.document_parts import JSON, PartForms, write_parts
-from arqmath_bm25.tasks.sealed_blocks import PartContent, run_ends
 from arqmath_bm25.tasks.settings import Task1Settings
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 
@@ -92,35 +89,21 @@ def write_answer_documents(
     """
     from arqmath_bm25.core.progress import progress  # loads rich, which workers need not
 
-    starts = table.thread_starts()
-    sizes = np.diff(starts, append=len(table))
-    marks = _marks(table.ids[starts])
-    ends = run_ends(sizes.tolist(), marks, _PER_PART)
-    bounds = np.append(starts, len(table))
-    cuts = [0, *bounds[ends].tolist()]
+    bounds = np.append(table.thread_starts(), len(table))
+    begins = np.arange(0, len(table), _PER_PART)
+    cuts = np.unique([*bounds[np.searchsorted(bounds, begins)], len(table)]).tolist()
     parts = (table.part(begin, end) for begin, end in pairwise(cuts))
     counts: Counter[str] = Counter()
+    if forms.cluster:
+        counts = forms.cluster.counts_of_others()
     documents = partial(_documents, settings)
-    written = write_parts(documents, parts, directory, workers, forms, _content)
+    written = write_parts(documents, parts, directory, workers, forms)
     with progress("Analysing posts", len(table), "posts") as advance:
         for (begin, end), counted in zip(pairwise(cuts), written, strict=True):
             counts.update(counted)
             advance(end - begin)
     settle(counts, "posts")
     return dict(counts)
-
-
-def _marks(threads: NDArray[np.int64]) -> list[int]:
-    """Return a hash of 32 bits of the number of each thread."""
-    marks: list[int] = (threads * 2_654_435_761 % (1 << 32)).tolist()
-    return marks
-
-
-def _content(posts: PostTable) -> PartContent:
-    """Return a digest of what the documents of a part are made of, and their number."""
-    contents = posts.answered_contents().astype("<i8")
-    digest = hashlib.sha256(contents.tobytes())
-    return PartContent(digest.hexdigest(), posts.answer_count)
 
 
 def _documents(

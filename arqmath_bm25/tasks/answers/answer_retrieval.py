@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from arqmath_bm25.analysis.html import read_body
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.posts import POST_TABLE
+from arqmath_bm25.collection.posts import POST_TABLE, PostTable
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Hit, Part, Topic
@@ -25,6 +25,9 @@ from arqmath_bm25.tasks.settings import Task1Settings
 from arqmath_bm25.tasks.task import Found, OpenIndex, Ranker, listed
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from arqmath_bm25.engines.engine import Document, Query
 
 
@@ -58,16 +61,23 @@ class AnswerRetrieval(DocumentTask[Task1Settings]):
         self, collection: Collection, place: Path, workers: Workers, forms: PartForms
     ) -> dict[str, int]:
         """Write a document for every answer, and the table of posts."""
-        for_cluster = forms.sealing is not None
-        table = collection.origin_site.scan(workers, with_contents=for_cluster)
+        table = collection.origin_site.scan(workers, with_contents=forms.cluster is not None)
         if not table.answer_count:
             raise InputError(
                 f"{table.path}: none of the {table.counts['rows']:,} rows is an answer; Task 2 "
                 "finds the formulas of questions: `index task2`"
             )
         table.save(place / POST_TABLE)
+        counts = table.counts
+        if forms.cluster:
+            table = table.of_answers(forms.cluster.lacking(table.answer_contents()))
         written = write_answer_documents(table, self.settings, place / DOCUMENTS, workers, forms)
-        return {**table.counts, **written}
+        return {**counts, **written}
+
+    def ids_in(self, store: Path, rows: NDArray[np.int64]) -> list[str]:
+        """Return the ids of some documents of a store by their order."""
+        answers = PostTable.load(store / POST_TABLE, store).answers
+        return list(map(str, answers[rows].tolist()))
 
     def documents(self, collection: Collection) -> Iterator[tuple[str, Document]]:
         """Yield the text and the indexed document of every answer."""
