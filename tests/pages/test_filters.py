@@ -76,6 +76,13 @@ def test_what_the_collection_does_not_have_is_text(notes: Client, text: str) -> 
         ]
 
 
+def test_the_first_page_has_examples_of_its_own_titles(notes: Client) -> None:
+    examples = [link.text() for link in page(notes, "/").css(".examples a")]
+    assert len(examples) == 3
+    for title in examples:
+        assert notes.get("/api/search", q=title).json()["results"][0]["title"].startswith(title)
+
+
 def test_the_page_has_links_with_counts(notes: Client) -> None:
     shown = page(notes, "/", q="theorem")
     links = {link.text(): link.attributes["href"] for link in shown.css(".filters a")}

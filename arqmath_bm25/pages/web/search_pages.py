@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 from anyio import CapacityLimiter, to_thread
 from markupsafe import Markup
 from starlette.applications import Starlette
@@ -129,7 +130,11 @@ class SearchPages:
             "max_query": MAX_QUERY,
             "max_depth": MAX_HITS,
             "holds": self._describe_contents(),
-            "examples": [(name, task.example) for name, task in self._tasks.items()],
+            "examples": [
+                (name, example)
+                for name, index in indexes.items()
+                for example in _titles(index) or [index.task.example]
+            ],
         }
 
     def app(self, hosts: Container[str] = ("localhost", "127.0.0.1", "::1")) -> ASGIApp:
@@ -447,6 +452,17 @@ class SearchPages:
         """Return a page by its template."""
         html = self._templates.get_template(template).render(values)
         return HTMLResponse(html)
+
+
+def _titles(index: Index) -> list[str]:
+    """Return titles of the first, the middle and the last of the user's own documents."""
+    if index.labels is None:
+        return []
+    ids = index.texts.ids
+    rows = np.array([0, len(ids) // 2, len(ids) - 1])
+    read = [index.texts.read(doc_id.decode()) for doc_id in ids.of(rows)]
+    titles = [document.title.partition(" › ")[0] for document in read if document]
+    return list(filter(None, dict.fromkeys(titles)))
 
 
 def _best_labels(counts: Counter[str], chosen: list[str]) -> dict[str, list[tuple[str, int]]]:
