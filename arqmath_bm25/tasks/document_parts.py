@@ -115,7 +115,7 @@ def _written(
     numbered: tuple[int, J],
 ) -> Counter[str]:
     number, job = numbered
-    part = part_path(directory, number)
+    part = directory / f"part-{number:05}.jsonl"
     finished = part.with_suffix(forms.ending)
     if finished.exists():
         return Counter(json.loads(finished.read_bytes())["counts"])
@@ -167,11 +167,6 @@ def _written(
     writing.write_text(json.dumps(said), encoding="ascii")
     writing.rename(finished)
     return total
-
-
-def part_path(directory: Path, number: int) -> Path:
-    """Return the path of a part."""
-    return directory / f"part-{number:05}.jsonl"
 
 
 def _text(bags: Mapping[str, Bag]) -> dict[str, str]:

@@ -301,7 +301,10 @@ def _index(run: Path, made: _Ranked, task: Task[Any], collection: Collection, bu
     of_run = [file.sha256 for file in made.collection]
     of_index = [source.sha256 for source in index.manifest.sources]
     if of_run != of_index:
-        raise InputError(f"{index.directory}: built from other data than {run} was made of")
+        raise InputError(
+            f"{index.directory}: built from other data than {run} was made of; the index was "
+            "changed since"
+        )
     return index
 
 
