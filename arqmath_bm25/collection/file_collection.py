@@ -204,7 +204,7 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
             try:
                 _take_over(name, root, directory)
                 taken_over.add(name)
-            except InputError as error:
+            except (InputError, OSError) as error:
                 unread[name] = _reason(error, root / name)
     if asked and QUERIES not in taken_over:
         write_queries(asked, directory)
@@ -222,6 +222,8 @@ def _reason(error: Exception, path: Path) -> str:
     said = " ".join(str(error).split())[:300]
     if isinstance(error, InputError):
         return said.removeprefix(f"{path}: ")
+    if isinstance(error, OSError):
+        return str(error.strerror)
     return f"{type(error).__name__} {said}; please report it"
 
 
