@@ -170,7 +170,7 @@ def _former_store(engine: Engine, content: IndexContent) -> Path | None:
             blocks = former_blocks(client, content.folder.parent.name)
             tell(
                 f"{content.folder}: its index in the cluster was in blocks; it is loaded once "
-                f"anew, and `arqmath-bm25 cluster --remove NAME` removes these: {', '.join(blocks)}"
+                f"anew, and `arqmath-bm25 cluster` removes these: {', '.join(blocks)}"
             )
         for store in stores(content.folder):
             manifest = readable_manifest(store)

@@ -648,7 +648,7 @@ def _state(
         return f"red: {without_node} of {shards} shards are on no node; start theirs, or remove it"
 
     if "counts" in meta:
-        return "former: a block, which no search reads any more; --remove NAME removes it"
+        return "former: a block, which no search reads any more; `arqmath-bm25 cluster` removes it"
     if "numbers" not in meta:
         expected = meta.get("documents", 0)
         return f"incomplete: `index` resumes the load of its {expected:,} documents"

@@ -116,7 +116,7 @@ def answer(
     results: Iterable[Result],
     before: int = 0,
 ) -> dict[str, Any]:
-    """Return what /api/search and `search --json` answer; `counts` are those of labels."""
+    """Return the answer of /api/search and, as JSON, of `search`; `counts` are of labels."""
     return {
         "query": query,
         "task": task,
