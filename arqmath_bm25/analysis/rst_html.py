@@ -15,6 +15,8 @@ from docutils import nodes
 from docutils.core import publish_doctree
 from docutils.parsers.rst import Directive, Parser, directives, roles
 from docutils.parsers.rst.states import Inliner
+from docutils.readers import standalone
+from docutils.transforms.references import DanglingReferences
 from docutils.utils import SystemMessage
 
 from arqmath_bm25.analysis import markup
@@ -51,23 +53,56 @@ def rst_html(text: str) -> str:
             roles.register_local_role(name.lower(), _role)
     try:
         tree = publish_doctree(
-            text, parser=Parser(inliner=_inliner()), settings_overrides=_SETTINGS
+            text, reader=_Reader(), parser=Parser(inliner=_inliner()), settings_overrides=_SETTINGS
         )
         return "".join(_written(tree, 0))
     except (SystemMessage, RecursionError):
         return f"<p>{markup.plain(text)}</p>"
 
 
+class _Reader(standalone.Reader):  # type: ignore[misc]
+    """The reader of whole texts, without a step of quadratic time: places are written by name."""
+
+    def get_transforms(self) -> list[Any]:
+        """Return the steps after parsing."""
+        return [step for step in super().get_transforms() if step is not DanglingReferences]
+
+
+class _Ends:
+    """The pattern of an end of markup, which is not looked for again where there was none."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self._pattern = pattern
+        self._without = ""
+
+    def search(self, rest: str) -> re.Match[str] | None:
+        """Return the first end in the rest of a paragraph."""
+        if self._without.endswith(rest):
+            return None
+        found = self._pattern.search(rest)
+        if found is None:
+            self._without = rest
+        return found
+
+
 def _inliner() -> Inliner:
-    """Return a reader of lines without bare addresses, whose patterns take quadratic time."""
+    """Return a reader of lines without what takes quadratic time.
+
+    Bare addresses are left out, and what is no markup is text without a message. (docutils compiles
+    its patterns by the names of the very class, so there is no class for this.)
+    """
     inliner = Inliner()
     customize = inliner.init_customizations
 
-    def without_addresses(settings: Any) -> None:
+    def customized(settings: Any) -> None:
         customize(settings)
         inliner.implicit_dispatch = []
+        patterns = vars(inliner.patterns)
+        for name in _TABLE["ends"].split():
+            patterns[name] = _Ends(patterns[name])
 
-    inliner.init_customizations = without_addresses
+    inliner.init_customizations = customized
+    inliner.problematic = lambda text, rawsource, message: nodes.Text(text)
     return inliner
 
 
@@ -150,7 +185,9 @@ def _written(node: Any, level: int) -> Iterator[str]:
     elif name in ("footnote_reference", "label"):
         yield f"<sup>{markup.generated(node.astext())}</sup>"
     elif name == "reference":
-        address = node.get("refuri") or f"#{node.get('refname', '')}"
+        name = node.get("refname", "")
+        place = f"#{name}" if name in node.document.nameids else ""
+        address = node.get("refuri") or place
         yield f'<a href="{escape(address)}">'
         yield from _children(node, level)
         yield "</a>"
