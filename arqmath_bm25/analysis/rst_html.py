@@ -53,14 +53,17 @@ def rst_html(text: str) -> str:
             roles.register_local_role(name.lower(), _role)
     try:
         tree = publish_doctree(
-            text, reader=_Reader(), parser=Parser(inliner=_inliner()), settings_overrides=_SETTINGS
+            text,
+            reader=_RstReader(),
+            parser=Parser(inliner=_inliner()),
+            settings_overrides=_SETTINGS,
         )
         return "".join(_written(tree, 0))
     except (SystemMessage, RecursionError):
         return f"<p>{markup.plain(text)}</p>"
 
 
-class _Reader(standalone.Reader):  # type: ignore[misc]
+class _RstReader(standalone.Reader):  # type: ignore[misc]
     """The reader of whole texts, without a step of quadratic time: places are written by name."""
 
     def get_transforms(self) -> list[Any]:
@@ -68,7 +71,7 @@ class _Reader(standalone.Reader):  # type: ignore[misc]
         return [step for step in super().get_transforms() if step is not DanglingReferences]
 
 
-class _Ends:
+class _RstEnds:
     """The pattern of an end of markup, which is not looked for again where there was none."""
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
@@ -99,7 +102,7 @@ def _inliner() -> Inliner:
         inliner.implicit_dispatch = []
         patterns = vars(inliner.patterns)
         for name in _TABLE["ends"].split():
-            patterns[name] = _Ends(patterns[name])
+            patterns[name] = _RstEnds(patterns[name])
 
     inliner.init_customizations = customized
     inliner.problematic = lambda text, rawsource, message: nodes.Text(text)

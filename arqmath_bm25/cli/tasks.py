@@ -336,8 +336,6 @@ def search(
 
     Example: arqmath-bm25 search task1 'Why does $\sum 1/n$ diverge?'
     """
-    from arqmath_bm25.pages.web.shown_hits import Result, answer
-
     if not query.strip():
         raise InputError("the query is empty; give words, and formulas between dollars")
 
@@ -370,6 +368,8 @@ def search(
 
         found = [ranking.found(hit, opened) for hit in hits]
         if as_json:
+            from arqmath_bm25.pages.web.shown_hits import Result, answer
+
             shown = map(Result, hits, found, explanations)
             body = answer(query, name, chosen, suggestion, counts, shown)
             results.print(json.dumps(body, ensure_ascii=False), markup=False)

@@ -413,4 +413,4 @@ class NlpsSettings(TaskSettings):
 
 def _check_primary(key: str, primary: str, variants: Mapping[Any, Any]) -> None:
     if primary not in variants:
-        raise ValueError(f"{key}: {primary!r} is not among the variants")
+        raise ValueError(f"{key}: {primary!r} is not among the variants {', '.join(variants)}")

@@ -201,7 +201,10 @@ def test_a_tokenizer_runs_if_a_configuration_names_it(module: Path, tmp_path: Pa
     shutil.copy(topics, run.parent)
     for command, advice in (
         (("serve", "--port", "0"), 'latex.tokenizer: "my_tokens:letters"'),
-        (("verify", run), "if you trust it, give the configuration that names it with --config"),
+        (
+            ("verify", run),
+            "if you trust it, give the configuration that names it; give --config FILE",
+        ),
     ):
         TRUSTED.clear()  # as a new process has it
         sys.modules.pop("my_tokens", None)

@@ -192,7 +192,7 @@ def test_bad_input_is_one_message(workplace: Path, tmp_path: Path) -> None:
     topics = tmp_path / "topics.xml"
     message = failed("run", "task1", "--topics", topics, cwd=workplace)
     assert "topics.xml: the file has no topics" in message
-    assert "--topics 2019" in failed("run", "task1", "--topics", "2019", cwd=workplace)
+    assert "topics 2019" in failed("run", "task1", "--topics", "2019", cwd=workplace)
     assert "absent.yaml" in failed("index", "task1", "--config", "absent.yaml", cwd=tmp_path)
 
 

@@ -147,7 +147,7 @@ def test_topics_that_data_lacks_are_named(workplace: Path, tmp_path: Path) -> No
     [
         (("ranking: task1.yaml", "ranking: absent.yaml"), "absent.yaml: cannot read"),
         (("ranking: task1.yaml", "ranking: 1"), "ranking: Input should be"),
-        (("primary: both", "primary: none"), "run.primary: Input should be 'text', 'math' or"),
+        (("primary: both", "primary: none"), "run.primary: 'none' is not among the variants"),
     ],
 )
 def test_faults_of_the_configuration(tmp_path: Path, change: tuple[str, str], message: str) -> None:

@@ -30,7 +30,7 @@ from arqmath_bm25.core.writing import cannot_write, complete, locked
 from arqmath_bm25.evaluation.judging.judge import COLUMNS, HitKey, read_annotations, settle
 
 # Labels of hits, in the order in which they were given.
-Labels = dict[HitKey, str]
+GivenLabels = dict[HitKey, str]
 
 
 class JournalEntry(NamedTuple):
@@ -49,7 +49,7 @@ class JournalEntry(NamedTuple):
         """The key of the hit with this label."""
         return HitKey(self.topic_id, self.doc_id, self.post_id)
 
-    def apply(self, labels: Labels) -> None:
+    def apply(self, labels: GivenLabels) -> None:
         """Apply this entry to the labels."""
         labels.pop(self.hit, None)
         if not self.undone:
@@ -87,7 +87,7 @@ class Session:
         self, batch: Path, hits: Container[HitKey], results: Path, descriptor: int
     ) -> None:
         """Continue the journal that is open as `descriptor`, which this process has locked."""
-        self.labels: Labels = {}
+        self.labels: GivenLabels = {}
         self.results = results
         self._batch = batch
         self._hits = hits
@@ -97,7 +97,7 @@ class Session:
         # The content of the results that this process has read or written last.
         self._written = b""
 
-        without_last: Labels = {}
+        without_last: GivenLabels = {}
         for row, entry in enumerate(read_journal(self._journal), 1):
             self._check(entry.hit, self._journal, row)
             without_last = self.labels.copy()
@@ -158,7 +158,7 @@ class Session:
 
         self._written = content
 
-    def _read_results(self) -> Labels:
+    def _read_results(self) -> GivenLabels:
         """Read the labels of the results; InputError for other columns and other hits."""
         rows = read_csv(self.results, "file of labels")
         for row in rows[:1]:
