@@ -184,7 +184,7 @@ def test_verilog_and_outputs_are_left_out(
         "Turned.v#after_all",
     ]
     told = capsys.readouterr().err.replace("\n", " ")
-    assert "that cannot be read (adder.v, clock.v)" in told
+    assert "left out, this is Verilog; a file of Coq was expected: adder.v, clock.v" in told
 
 
 def test_faulty_files_are_read() -> None:

@@ -133,8 +133,8 @@ def test_the_table_does_not_depend_on_how_the_scan_is_cut(
         (('Body="q1"', 'Body="other"'), [0]),
         (("&lt;a&gt;&lt;b-c&gt;", "|a|b-c|"), []),  # dumps since 2024
         (("&lt;b-c&gt;", ""), [0]),
-        (('Body="a2"', 'Body="other"'), [1]),
-        (('Body="a4"', 'Body="a4&amp;"'), [2]),
+        (('Body="a2"', 'Body="other"'), [0]),
+        (('Body="a4"', 'Body="a4&amp;"'), [1]),  # an answer whose question is not there
         (('Body="q5"', 'Body="other"'), []),  # a question without an answer
     ],
 )
@@ -145,14 +145,13 @@ def test_the_digest_of_a_post_is_that_of_what_documents_are_made_of(
         QUESTION.format(1), ANSWER.format(2, 1), ANSWER.format(4, 3), QUESTION.format(5),
     ]  # fmt: skip
     table = PostTable.scan(dump(tmp_path / "a.xml", *rows), with_contents=True)
-    before = table.answered_contents().tolist()
-    assert len(set(before)) == 3
-    assert table.part(2, 4).answered_contents().tolist() == before[2:]
+    before = table.answer_contents().tolist()
+    assert len(set(before)) == 2
 
     first = "\n".join(rows).replace(*change, 1).split("\n")
     other = PostTable.scan(dump(tmp_path / "b.xml", *first), with_contents=True)
-    after = other.answered_contents().tolist()
-    assert [n for n in range(3) if before[n] != after[n]] == changed
+    after = other.answer_contents().tolist()
+    assert [n for n in range(2) if before[n] != after[n]] == changed
     plain = PostTable.scan(tmp_path / "b.xml")
     assert list(plain.threads()) == list(other.threads())
 
@@ -163,7 +162,7 @@ def test_the_digest_of_a_post_depends_on_its_thread(tmp_path: Path) -> None:
         rows = QUESTION.format(1), ANSWER.format(2, parent)
         path = dump(tmp_path / f"{parent}.xml", *rows)
         table = PostTable.scan(path, with_contents=True)
-        digests.append(table.answered_contents().tolist()[-1])
+        digests.append(table.answer_contents().tolist()[-1])
     assert digests[0] != digests[1]
 
 

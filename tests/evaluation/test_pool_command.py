@@ -132,7 +132,8 @@ def test_task_1_from_runs_to_scores(tmp_path: Path) -> None:
     }
     # At most six judged answers a topic: all are among the first ten of a prime run.
     relevant = sum(grade >= 2 for grades in judged.values() for grade in grades.values())
-    scores = score(Run.read(runs[0], "task1").rankings().topics, judged).averages()
+    scored = score(Run.read(runs[0], "task1").rankings().topics, judged)
+    scores = scored.named(scored.averages())
     assert scores["P(rel=2,judged_only=True)@10"] == pytest.approx(relevant / 10 / len(judged))
 
 

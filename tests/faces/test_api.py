@@ -103,7 +103,7 @@ def run_block(old: str, new: str, place: Path, *options: object) -> None:
     told = json.loads(done.stdout.splitlines()[-1])
     printed = scores(run, "--indexes", place / "indexes", *options)
     for measure in MEASURES:
-        assert told[full_name(measure.at(2))] == printed[measure.key]
+        assert told[full_name(measure.at(2))] == printed[full_name(measure.at(2))]
 
 
 @pytest.mark.parametrize(("task", "year"), TASKS)

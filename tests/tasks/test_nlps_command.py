@@ -169,9 +169,9 @@ def test_search_shows_the_texts_of_premises(
         ({"variant": ["both"]}, "variant 'both': the configuration has tfidf, ridge"),
         (
             {"topics": ["2021"]},
-            "--topics 2021: no such file; expected dev, test or a file of",
+            "2021: no such file; expected dev, test or a file of",
         ),
-        ({"topics": ["absent.json"]}, r"--topics absent\.json: no such file"),
+        ({"topics": ["absent.json"]}, r"absent\.json: no such file"),
     ],
 )
 def test_a_wrong_wish_is_refused(sample: Path, changes: dict[str, Any], message: str) -> None:
