@@ -95,13 +95,13 @@ def _directive(name: str, title: str, label: str) -> str:
 # Typst
 
 _SKIPPED: Final = re.compile(
-    r"(?P<code>`+[^`]*`+)|(?P<string>\"(?:[^\"\\\n]|\\.)*\")|/\*(?s:.*?)\*/|(?<!:)//[^\n]*"
+    r"(?P<code>`+[^`]*`+)|(?P<string>\"(?:[^\"\\\n]|\\.)*\")|/\*(?s:.*?)(?:\*/|\Z)|(?<!:)//[^\n]*"
 )
 _SETTING: Final = re.compile(r"^[ \t]*#(?:import|include|set|show|let)\b", re.MULTILINE)
 _TYPST_HEADING: Final = re.compile(r"^(=+)[ \t]+([^\n<]*)(?:<([\w:.-]+)>)?[ \t]*$", re.MULTILINE)
 _CALL: Final = re.compile(r"#([A-Za-z][\w.-]*)")
 _TITLE: Final = re.compile(r"title[ \t]*:[ \t]*(?:\"([^\"\n]*)\"|\[([^\[\]\n]*)\])|^\"([^\"\n]*)\"")
-_LABEL: Final = re.compile(r"\s*<([\w:.-]+)>")
+_LABEL: Final = re.compile(r"(?<!\s)\s*<([\w:.-]+)>")
 _REFERENCE: Final = re.compile(r"(?<![\w@])@([A-Za-z][\w:-]*(?:\.\w+)*)")
 _FORMULA: Final = re.compile(r"\$([^$]*)\$")
 _BRACKETS: Final = {"(": ")", "[": "]", "{": "}"}

@@ -302,7 +302,9 @@ def test_an_index_that_is_removed_during_its_load_does_not_come_back_by_itself(
     index, documents = described("removed", 500), written(tmp_path / "documents", 500)
     with monkeypatch.context() as patched:
         in_the_midst(patched, lambda: client.indices.delete(index=index.name))
-        with pytest.raises(InputError, match="somebody removed it meanwhile; `index"):
+        with pytest.raises(
+            InputError, match="somebody removed it meanwhile; `arqmath-bm25 index` loads it"
+        ):
             load(hosts, index, documents)
     assert not client.indices.exists(index=index.name)
     load(hosts, index, documents)

@@ -144,7 +144,7 @@ def test_a_user_without_a_role_is_told_so(client_of: Callable[[Role], Any]) -> N
 @pytest.mark.parametrize(
     ("address", "variables", "message"),
     [
-        ("http://127.0.0.1", {"USER": None}, "; if TLS is spoken there, write https:// in --hosts"),
+        ("http://127.0.0.1", {"USER": None}, "; if TLS is spoken there, write https:// in hosts"),
         ("http://127.0.0.1", {}, "a password is sent to https:// hosts only"),
         ("https://localhost", {}, "the certificate there is for other names; write one of them"),
         ("https://127.0.0.1", {"CA": None}, f"; {VARIABLE}CA names a file with the authority"),
