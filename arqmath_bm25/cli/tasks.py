@@ -3,6 +3,7 @@
 import json
 import shlex
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -361,7 +362,11 @@ def search(
             chosen = ranking.chosen(variant)
             text, labels = opened.chosen(query)
             topic = ranking.topic(text)
-            hits, counts = opened.search_chosen(topic, labels, chosen, depth, posts)
+            counts: Counter[str] = Counter()
+            if labels or as_json:
+                hits, counts = opened.search_chosen(topic, labels, chosen, depth, posts)
+            else:  # without the counts a search goes no deeper than the hits that are shown
+                hits = opened.best(topic, chosen, depth, posts)
             explanations: list[list[Part] | None] = [None] * len(hits)
             if explain:
                 explanations = [*opened.explain(topic, chosen, hits)]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from lecturer import write_notes
 from program import ended
 from serving import Client, folder_site, page, running
+
+from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.post_filter import SEARCHED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,3 +104,24 @@ def test_the_terminal_chooses_and_prints_json(folder: Path) -> None:
     assert answer["query"] == "theorem in:algebra"
     assert answer["results"]
     assert all(hit["doc_id"].startswith("algebra/") for hit in answer["results"])
+
+
+def test_the_terminal_ranks_no_deeper_than_it_shows(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    depths = []
+
+    def rank(index: Index, topics: Any, variant: str, depth: int, threads: int) -> Any:
+        depths.append(depth)
+        return ranked(index, topics, variant, depth, threads)
+
+    ranked = Index.rank
+    monkeypatch.setattr(Index, "rank", rank)
+    data = ["--data", str(folder), "--indexes", str(folder / "indexes"), "--depth", "3"]
+    shown = ended("-q", "search", "docs", "polynomial theorem", *data, cwd=folder)
+    counted = ended("-q", "search", "docs", "polynomial theorem", *data, "--json", cwd=folder)
+    assert depths == [3, SEARCHED]
+    results = json.loads(counted.stdout)["results"]
+    assert len(results) == 3
+    places = [shown.stdout.index(hit["doc_id"]) for hit in results]
+    assert places == sorted(places)
