@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.engines.engine import Engine
+    from arqmath_bm25.tasks.document_parts import IdsIn
     from arqmath_bm25.tasks.index_content import IndexContent
     from arqmath_bm25.tasks.task import IndexedTask
 
@@ -48,7 +49,7 @@ _COUNTS: Final = "counts.npy"  # of each document: the number of its kind of cou
 
 
 class ClusterBuild:
-    """The build of a store and its index: of all documents, or of those that another one lacks."""
+    """Builds a store and its index, from all documents or from a former store and new documents."""
 
     def __init__(self, engine: Engine, content: IndexContent, whole: bool) -> None:
         """Look for a store to begin with, unless the `whole` is to be loaded."""
@@ -59,7 +60,7 @@ class ClusterBuild:
             self._former = _former_store(engine, content)
         self._digests: NDArray[np.int64] | None = None  # of all documents
         self._is_there = np.empty(0, np.bool_)  # of each, whether it is not written
-        self._gone = np.empty(0, np.int64)  # rows of the former store
+        self._gone: list[str] = []  # ids of the former store
         self._counts = np.empty(0, np.int64)  # of each that is there: the number of its kind
         self._kinds: list[str] = []
 
@@ -78,10 +79,10 @@ class ClusterBuild:
                 json.dump(begun, file)
         self._name: str = begun["name"]
 
-    def lacking(self, digests: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Take the digests of all documents, in order; return which of them are to be written.
+    def lacking(self, digests: NDArray[np.int64], ids_in: IdsIn) -> NDArray[np.bool_]:
+        """Take the digests of all documents, in order; return which documents to write.
 
-        These are all if the former store has less than half, whose index is left alone then.
+        If the former store has less than half of them, these are all, and its index stays as it is.
         """
         self._digests = digests
         self._is_there = np.zeros(len(digests), np.bool_)
@@ -97,13 +98,13 @@ class ClusterBuild:
         order = np.argsort(before)
         rows = order[np.searchsorted(before, digests[is_there], sorter=order)]
         self._is_there = is_there
-        self._gone = np.flatnonzero(~np.isin(before, digests))
+        self._gone = ids_in(self._former, np.flatnonzero(~np.isin(before, digests)))
         self._counts = np.load(self._former / _COUNTS)[rows]
         self._kinds = _read(self._former)["kinds"]
         return ~is_there
 
     def counts_of_others(self) -> Counter[str]:
-        """Return what was counted of the documents that are not written."""
+        """Return the counts of all other documents, from when they were written."""
         counts: Counter[str] = Counter()
         numbers, times = np.unique(self._counts, return_counts=True)
         for number, often in zip(numbers.tolist(), times.tolist(), strict=True):
@@ -114,21 +115,19 @@ class ClusterBuild:
     def finish(
         self, documents: Path, ending: str, place: Path, count: int, workers: Workers
     ) -> None:
-        """Load the written documents; write to `place` what a store keeps of all `count`.
+        """Load the written documents; write the digests and counts of all `count` to `place`.
 
-        What was counted of the documents of a part is in a file with the ending.
+        The files of `documents` with this `ending` have the counts of its parts.
         """
         content = self._content
         index = _described(content.task, self._name, content.digest, count, content.folder)
         copied = None
-        gone: list[str] = []
         if self._former and self._digests is not None:
             copied = _read(self._former)["name"]
-            gone = content.task.ids_in(self._former, self._gone)
         parts = sorted(documents.glob("*.jsonl"))
         engine = self._engine
         try:
-            load_documents(engine.hosts, index, parts, engine.shards, workers, copied, gone)
+            load_documents(engine.hosts, index, parts, engine.shards, workers, copied, self._gone)
         except InputError as error:
             # After this error the next build resumes with the documents that were written.
             raise InterruptedWorkError(str(error)) from None
@@ -144,7 +143,7 @@ class ClusterBuild:
             json.dump({"name": self._name, "replaces": replaced, "kinds": self._kinds}, file)
 
     def _save_counts(self, place: Path, parts: list[Path]) -> None:
-        """Write the counts of all documents, those that were lacking from their parts."""
+        """Write the counts of all documents; those of new ones are in the files of their parts."""
         numbers = {kind: number for number, kind in enumerate(self._kinds)}
         written = []
         for part in parts:
@@ -188,8 +187,8 @@ def _former_store(engine: Engine, content: IndexContent) -> Path | None:
 def is_loaded(engine: Engine, task: IndexedTask[Any], store: Path) -> bool:
     """Return whether the cluster has the documents of a store; True for other engines.
 
-    If it has them, it is also told to make the replicas that the engine asks for, and to remove
-    the indexes that this one replaces; their stores go as well.
+    If it has them, this also makes the replicas that the engine asks for, and removes the indexes
+    that this one replaces, with their stores.
     """
     if engine.name != _ENGINE or not task.fields:
         return True

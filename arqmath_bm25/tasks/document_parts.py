@@ -34,14 +34,17 @@ if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Document
 
 
+IdsIn = Callable[[Path, "NDArray[np.int64]"], list[str]]  # store, rows → ids of the documents
+
+
 class KnownDocuments(Protocol):
     """The documents that an index in a cluster has already; see tasks/cluster_store.py."""
 
-    def lacking(self, digests: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Take the digests of all documents, in order; return which of them are to be written."""
+    def lacking(self, digests: NDArray[np.int64], ids_in: IdsIn) -> NDArray[np.bool_]:
+        """Take the digests of all documents, in order; return which documents to write."""
 
     def counts_of_others(self) -> Counter[str]:
-        """Return what was counted of the documents that are not written."""
+        """Return the counts of all other documents, from when they were written."""
 
 
 class PartForms(NamedTuple):

@@ -131,7 +131,7 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
         rows = _write_table(path, place)
         lacking = np.ones(len(rows), np.bool_)
         if forms.cluster:
-            lacking = forms.cluster.lacking(rows[:, 2])
+            lacking = forms.cluster.lacking(rows[:, 2], _ids_in)
 
         directory = place.absolute() / DOCUMENTS
         parts = _parts(rows[lacking])
@@ -155,10 +155,6 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
                 ids = IdTable(place / _IDS)
                 counts[STATEMENTS] = count_statements(collection, path, ids, self.settings)
         return dict(counts)
-
-    def ids_in(self, store: Path, rows: NDArray[np.int64]) -> list[str]:
-        """Return the ids of some documents of a store by their order."""
-        return [doc_id.decode() for doc_id in IdTable(store / _IDS).of(rows)]
 
     def _tell_of(self, counts: Counter[str], data: str | Path) -> None:
         """Report the kinds of documents and faulty texts, and forget these counts."""
@@ -477,6 +473,11 @@ def _documents(
         if not (text.operators.formulas or title.operators.formulas):
             counts[_WITHOUT_FORMULAS] += 1
         yield _indexed(document, title, text, analyzer, names)._replace(words=words)
+
+
+def _ids_in(store: Path, rows: NDArray[np.int64]) -> list[str]:
+    """Return the ids of documents of a store by their rows."""
+    return [doc_id.decode() for doc_id in IdTable(store / _IDS).of(rows)]
 
 
 def _parts(rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

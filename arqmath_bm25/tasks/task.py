@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from pydantic import ValidationError
 
@@ -37,10 +37,6 @@ from arqmath_bm25.tasks.labels import Labels
 from arqmath_bm25.tasks.queries import advice, marked_topic
 from arqmath_bm25.tasks.settings import TaskSettings
 from arqmath_bm25.tasks.written_words import WrittenWords
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 _SHORT: Final = 300  # characters of a text on one line
 _AROUND: Final = 120  # characters before and after a formula
@@ -423,14 +419,9 @@ class IndexedTask(Task[S]):
         """Write the documents, and the tables of the index, in `place`.
 
         Documents go to `place`/documents in the forms that engines want: `write_parts` does that.
-        A task that gives `forms.cluster` digests of all, and ids by `ids_in`, writes only what the
-        cluster lacks.
+        A task that gives `forms.cluster` digests of all writes only what the cluster lacks.
         Returns the counts: of every row of the sources, and of `documents`.
         """
-
-    def ids_in(self, store: Path, rows: NDArray[np.int64]) -> list[str]:
-        """Return the ids of some documents of a store by their order."""
-        raise NotImplementedError
 
     def decisions(self, counts: Mapping[str, int]) -> dict[str, bool]:
         """Return what the counts of a build decide, for every search in this index."""

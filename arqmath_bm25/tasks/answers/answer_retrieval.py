@@ -70,14 +70,9 @@ class AnswerRetrieval(DocumentTask[Task1Settings]):
         table.save(place / POST_TABLE)
         counts = table.counts
         if forms.cluster:
-            table = table.of_answers(forms.cluster.lacking(table.answer_contents()))
+            table = table.of_answers(forms.cluster.lacking(table.answer_contents(), _ids_in))
         written = write_answer_documents(table, self.settings, place / DOCUMENTS, workers, forms)
         return {**counts, **written}
-
-    def ids_in(self, store: Path, rows: NDArray[np.int64]) -> list[str]:
-        """Return the ids of some documents of a store by their order."""
-        answers = PostTable.load(store / POST_TABLE, store).answers
-        return list(map(str, answers[rows].tolist()))
 
     def documents(self, collection: Collection) -> Iterator[tuple[str, Document]]:
         """Yield the text and the indexed document of every answer."""
@@ -118,6 +113,12 @@ class AnswerRetrieval(DocumentTask[Task1Settings]):
         """Return an answer and its question."""
         post = index.collection.post(hit.doc_id)
         return self.found_post(post, index.collection)
+
+
+def _ids_in(store: Path, rows: NDArray[np.int64]) -> list[str]:
+    """Return the ids of documents of a store by their rows."""
+    answers = PostTable.load(store / POST_TABLE, store).answers
+    return list(map(str, answers[rows].tolist()))
 
 
 def thread_of(topic_id: str) -> str:
