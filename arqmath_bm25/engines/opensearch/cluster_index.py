@@ -95,7 +95,7 @@ def description_if_loaded(client: Any, index: ClusterIndex) -> dict[str, Any]:
 
 
 def _index_description(client: Any, index: ClusterIndex) -> dict[str, Any] | None:
-    """Return settings and mappings of an index in the cluster; None if there is none.
+    """Return settings and mappings of an index in the cluster, or None if it is missing.
 
     Raises InputError as `is_loaded` does.
     """
@@ -490,7 +490,7 @@ def _send(client: Any, name: str, action: _Action, things: Sequence[str]) -> Non
 
 
 def _sent(client: Any, name: str, action: _Action, things: Sequence[str], size: int) -> list[str]:
-    """Send requests of at most `size` bytes; return what was temporarily rejected.
+    """Send requests of at most `size` bytes; return the rejected documents or ids to send again.
 
     Raises TransportError if the cluster rejects a whole request or everything.
     """
@@ -550,26 +550,23 @@ def add_replicas(client: Any, index: ClusterIndex, replicas: int, patience: int 
         if int(current) < replicas:
             settings = {"number_of_replicas": replicas}
             patiently(client.indices.put_settings, index=name, body=settings)
-        _wait_for_copies(client, name, patience)
+
+        copying = True
+        while copying:
+            health = patiently(
+                client.cluster.health,
+                index=name,
+                wait_for_status="green",
+                timeout=f"{patience}s",
+                request_timeout=60 + patience,
+                ignore=408,
+            )
+            copying = health["initializing_shards"] > 0
+        missing = health["unassigned_shards"]
+        if missing:
+            raise InputError(f"{missing} copies of shards are missing; see to its nodes' disks")
     except InputError as error:
         tell(f"{name} can be searched, but not all of its replicas are there: {error}")
-
-
-def _wait_for_copies(client: Any, name: str, patience: int) -> None:
-    copying = True
-    while copying:
-        health = patiently(
-            client.cluster.health,
-            index=name,
-            wait_for_status="green",
-            timeout=f"{patience}s",
-            request_timeout=60 + patience,
-            ignore=408,
-        )
-        copying = health["initializing_shards"] > 0
-    missing = health["unassigned_shards"]
-    if missing:
-        raise InputError(f"{missing} copies of shards are missing; see to its nodes' disks")
 
 
 class ClusterIndexInfo(NamedTuple):
@@ -590,14 +587,8 @@ def stored_indexes(client: Any) -> list[ClusterIndexInfo]:
         params={"expand_wildcards": "all"},
     )
     names = sorted(index["name"] for index in resolved["indices"])
-
-    stored = []
-    for name in names:
-        if _NAME.fullmatch(name):
-            info = _cluster_index_info(client, name)
-            if info is not None:
-                stored.append(info)
-    return stored
+    described = (_cluster_index_info(client, name) for name in names if _NAME.fullmatch(name))
+    return [info for info in described if info]
 
 
 def _is_ours(name: str, answer: Any) -> bool:
