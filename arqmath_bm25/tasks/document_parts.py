@@ -16,6 +16,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -74,7 +75,7 @@ def write_parts(
     workers: Workers,
     forms: PartForms = JSON,
 ) -> Iterator[Counter[str]]:
-    """Write the documents of every job to files of its own; yield the counts of each, in order.
+    """Write a part for every job; yield the counts of each part, in order.
 
     `documents` yields the documents of a job; before each, it counts in its counter what it met.
     """
@@ -131,32 +132,22 @@ def _written(
     postings = None
     if forms.flat:
         postings = FlatPart()
-    # Analysis makes millions of objects and hardly a cycle: to look for cycles again and again took
-    # a fifth of the time.
-    was_enabled, frozen = gc.isenabled(), gc.get_freeze_count()
-    gc.disable()
-    try:
-        with writing.open("w", encoding="utf-8", newline="\n") as lines:
-            spelled: tuple[Mapping[str, Bag], dict[str, str]] = {}, {}
-            for document in documents(job, counts):
-                counts["documents"] += 1
-                words.update(document.words)
-                of_each.append(kinds.setdefault(_encode(counts), len(kinds)))
-                total.update(counts)
-                counts.clear()
-                if postings:
-                    postings.add(document)
-                if forms.json:
-                    if document.shared is not spelled[0]:
-                        spelled = document.shared, _text(document.shared)
-                    fields = {"id": document.doc_id, **_text(document.own), **spelled[1]}
-                    lines.write(_encode(fields) + "\n")
-    finally:
-        if was_enabled:
-            gc.freeze()  # to look through all that is young once would take as long
-            gc.enable()
-        if was_enabled and not frozen:  # by the program that calls
-            gc.unfreeze()
+    with _without_collection(), writing.open("w", encoding="utf-8", newline="\n") as lines:
+        spelled: tuple[Mapping[str, Bag], dict[str, str]] = {}, {}
+        for document in documents(job, counts):
+            counts["documents"] += 1
+            words.update(document.words)
+            of_each.append(kinds.setdefault(_encode(counts), len(kinds)))
+            total.update(counts)
+            counts.clear()
+            if postings:
+                postings.add(document)
+            if forms.json:
+                if document.shared is not spelled[0]:
+                    spelled = document.shared, _text(document.shared)
+                fields = {"id": document.doc_id, **_text(document.own), **spelled[1]}
+                lines.write(_encode(fields) + "\n")
+
     if forms.json:
         writing.rename(part)
     if postings:
@@ -170,6 +161,24 @@ def _written(
     writing.write_text(json.dumps(said), encoding="ascii")
     writing.rename(finished)
     return total
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Keep the collector of cycles from running, which took a fifth of the time.
+
+    Analysis makes millions of objects and hardly a cycle.
+    """
+    was_enabled, frozen = gc.isenabled(), gc.get_freeze_count()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.freeze()  # to look through all that is young once would take as long
+            gc.enable()
+        if was_enabled and not frozen:  # by the program that calls
+            gc.unfreeze()
 
 
 def _text(bags: Mapping[str, Bag]) -> dict[str, str]:

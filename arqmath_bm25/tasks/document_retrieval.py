@@ -142,7 +142,13 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
             counts = forms.cluster.counts_of_others()
         for of_part in write_parts(documents, parts, directory, workers, forms):
             counts.update(of_part)
-        write_words(_written_words(path, self.settings, directory, others, workers), place)
+
+        words: Counter[str] = Counter()  # word → number of documents
+        for file in directory.glob(f"*{WORDS}"):
+            words.update(json.loads(file.read_bytes()))
+        for of_part in workers.map(partial(_words_of, path.absolute(), self.settings), others):
+            words.update(of_part)
+        write_words(words, place)
         if not workers.remote:
             workers.close()  # Idle ones keep their memory; the merge of the parts starts others.
         settle(counts, "documents")
@@ -251,7 +257,7 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
         return TopicFile(folder, path, topics)
 
     def judgments(self, collection: Collection, topics: Path) -> Path | None:
-        """Return the judgments beside the documents."""
+        """Return the file of judgments in the folder of the documents."""
         return judgments_beside(_corpus(collection))
 
     def runnable(self, index: OpenIndex) -> tuple[list[str], str]:
@@ -486,24 +492,8 @@ def _parts(rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         yield rows[begin : begin + _PER_PART, :2]
 
 
-def _written_words(
-    path: Path,
-    settings: DocumentSettings,
-    directory: Path,
-    others: Iterable[NDArray[np.int64]],
-    workers: Workers,
-) -> Counter[str]:
-    """Return the number of documents that have each word; `others`, not written, are read."""
-    counts: Counter[str] = Counter()
-    for file in directory.glob(f"*{WORDS}"):
-        counts.update(json.loads(file.read_bytes()))
-    for words in workers.map(partial(_words_of, path.absolute(), settings), others):
-        counts.update(words)
-    return counts
-
-
 def _words_of(path: Path, settings: DocumentSettings, spans: NDArray[np.int64]) -> Counter[str]:
-    """Return the number of documents of a part that have each word."""
+    """Return word → number of documents, for documents that are not written."""
     delimiters = settings.analysis.latex.delimiters
 
     def words(row: bytes) -> set[str]:

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -87,6 +87,7 @@ def ensure(
             ready.append(ReadyStore(store, None))
 
     if to_build:
+        _check_engines(to_build, content.task)
         ready += _build(content, to_build, workers, keep_documents)
     return ready
 
@@ -96,7 +97,6 @@ def _build(
 ) -> list[ReadyStore]:
     """Build the stores of an index for some engines; all get their names at the end."""
     task = content.task
-    _check_engines(stores, task)
     began = time.monotonic()
     names = {engine.name for engine in stores}
     forms = PartForms(json=keep_documents or names != {"flat"}, flat="flat" in names)
@@ -126,19 +126,12 @@ def _build(
             shutil.copytree(directories[0], directory, ignore=without_documents, dirs_exist_ok=True)
 
         if task.fields:
+            count = counts["documents"]
             for engine, directory in zip(stores, directories, strict=True):
-                searched = directory / LOCAL_INDEX
                 if cluster and engine.name == "opensearch":
-                    count = counts["documents"]
                     cluster.finish(documents, forms.ending, directory, count, workers)
-                    continue
-                with status("Indexing"):
-                    if engine.name == "flat":
-                        flat = flat_directory(searched)
-                        write_flat(documents, flat, counts["documents"], workers)
-                    else:
-                        fields = tuple(task.fields[1:])
-                        index_parts(documents, searched, fields, counts["documents"], workers)
+                else:
+                    _index(documents, directory / LOCAL_INDEX, engine, task.fields, count, workers)
         clear(documents, keep_documents)
 
         common = Manifest(
@@ -160,6 +153,22 @@ def _build(
     for engine, store in stores.items():
         is_loaded(engine, task, store)
     return list(map(ReadyStore, stores.values(), manifests))
+
+
+def _index(
+    documents: Path,
+    searched: Path,
+    engine: Engine,
+    fields: Sequence[str],
+    count: int,
+    workers: Workers,
+) -> None:
+    """Index the documents of all parts for an engine of this machine."""
+    with status("Indexing"):
+        if engine.name == "flat":
+            write_flat(documents, flat_directory(searched), count, workers)
+        else:
+            index_parts(documents, searched, tuple(fields[1:]), count, workers)
 
 
 def _check_engines(engines: Iterable[Engine], task: IndexedTask[Any]) -> None:
