@@ -19,7 +19,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Final
+from typing import IO, Any, Final
 from urllib.parse import quote
 
 from arqmath_bm25.collection.folder_texts import inside
@@ -66,29 +66,27 @@ def listed_sources(data: Path, indexes: Path, everything: bool = False) -> Listi
 
 def plan_of(listing: Listing) -> Plan:
     """Return which files of a folder are documents of their own."""
-    root = Path(os.path.realpath(listing.root))
-    ids = _ids_named_in(listing, root)
-    mains = {name.partition("#")[0] for name in ids}
+    root = listing.real_root
+    judged = {name.partition("#")[0] for name in listing.judged}
 
-    def is_named(path: Path) -> bool:
-        return _id(path.relative_to(root).as_posix(), "") in mains
+    def is_judged(path: Path) -> bool:
+        return _id(listing.name_of(path), "") in judged
 
-    return planned([root / name for name in listing.names], root, is_named)
+    return planned([root / name for name in listing.names], root, is_judged)
 
 
 def plan_lines(data: Path, indexes: Path) -> Iterator[str]:
-    """Yield what is read of a folder: main files with what they take in, and what is left out."""
+    """Yield a line for each main file, with the files that it takes in, and for each other file."""
     listing = listed_sources(data, indexes)
-    root = Path(os.path.realpath(listing.root))
     plan = plan_of(listing)
     for path, inputs in plan.inputs.items():
-        taken = sorted(each.relative_to(root).as_posix() for each in inputs.taken)
-        line = f"{path.relative_to(root).as_posix()}: {ending_of(path.name)}"
+        line = f"{listing.name_of(path)}: {ending_of(path.name)}"
+        taken = sorted(map(listing.name_of, inputs.taken))
         if taken:
             line += f", takes in {', '.join(taken)}"
         yield line
-    reasons = {path.relative_to(root).as_posix(): why for path, why in plan.left_out.items()}
-    for name, reason in (listing.left_out | reasons).items():
+
+    for name, reason in (listing.left_out | plan.left_out).items():
         yield f"{name}: left out, {reason}"
     for name in listing.others:
         yield f"{name}: left out, {ending_of(name) or 'a name without an ending'} is not read"
@@ -142,49 +140,19 @@ def _first(names: Sequence[str], most: int = _NAMED) -> str:
     return ", ".join(shown)
 
 
-def _ids_named_in(listing: Listing, root: Path) -> frozenset[str]:
-    """Return the ids that the judgments of a folder name."""
-    found: list[str] = []
-    for name in QRELS:
-        file = inside(listing.root / name, root)
-        if file is not None:
-            for line in file.read_text("utf-8", "replace").splitlines():
-                found += re.findall(r"[^\s\",:]+", line)
-    return frozenset(found)
-
-
 def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
-    """Write the parts of all files, and report the files that were left out.
-
-    Each file is read once. Its rows wait in a temporary file until all labels are known.
-    """
+    """Write the parts of all files, and report the files that were left out."""
     from arqmath_bm25.core.progress import progress  # loads rich, which scoring need not
 
-    root = Path(os.path.realpath(listing.root))
     plan = plan_of(listing)
-    unread: dict[str, str] = {}
-    latin: set[Path] = set()
-    places: dict[str, str] = {}
-    rows = _Rows(_ids_named_in(listing, root))
     with TemporaryFile("w+", encoding="utf-8", errors="replace") as waiting:
+        rows = _Rows(listing, waiting)
         with progress("Reading files", len(plan.inputs), "files") as advance:
             for path in plan.inputs:
                 advance(1)
-                name = path.relative_to(root).as_posix()
-                try:
-                    source = read_source(path, root, whole)
-                except Exception as error:  # no file ends a folder
-                    unread[name] = _reason(error, path)
-                    continue
+                rows.read(path, whole)
 
-                latin |= source.latin
-                for part in source.parts:
-                    row = rows.add(name, part)
-                    for label in part.labels:  # the first file that has a label keeps it
-                        places.setdefault(label, row["id"])
-                    if "text" in row:
-                        waiting.write(f"{_encode(row)}\n")
-
+        unread = rows.unread
         if not (waiting.tell() or unread):
             names = _first([str(path) for path in listing.files])
             raise InputError(f"{names}: there are no words; expected a text")
@@ -192,7 +160,7 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
         waiting.seek(0)
         asked: list[Statement] = []
         try:
-            write_corpus(_resolved(waiting, places, asked), directory, listing.root)
+            write_corpus(_resolved(waiting, rows.places, asked), directory, listing.root)
         except InputError:
             for name, reason in unread.items():
                 raise InputError(f"{listing.root / name}: {reason}") from None
@@ -202,19 +170,18 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
     for name in TAKEN_OVER:
         if (listing.root / name).is_symlink() or (listing.root / name).exists():
             try:
-                _take_over(name, root, directory)
+                _take_over(name, listing.real_root, directory)
                 taken_over.add(name)
             except (InputError, OSError) as error:
-                unread[name] = _reason(error, root / name)
+                unread[name] = _reason(error, listing.real_root / name)
     if asked and QUERIES not in taken_over:
         write_queries(asked, directory)
 
-    reasons = {path.relative_to(root).as_posix(): why for path, why in plan.left_out.items()}
-    reasons = listing.left_out | reasons | unread
+    reasons = listing.left_out | plan.left_out | unread
     read = {*listing.names, *taken_over}.difference(reasons)
     _tell_of(listing, len(read), reasons)
-    undeclared = sorted(path.relative_to(root).as_posix() for path in latin)
-    _tell_of_texts(listing.root, listing.names, rows.copies, undeclared)
+    latin = sorted(map(listing.name_of, rows.latin))
+    _tell_of_texts(listing.root, listing.names, rows.copies, latin)
 
 
 def _reason(error: Exception, path: Path) -> str:
@@ -238,15 +205,39 @@ def _take_over(name: str, root: Path, directory: Path) -> None:
 
 
 class _Rows:
-    """The parts of files as rows, each text once and each id once."""
+    """The parts of files as rows, each text once and each id once.
 
-    def __init__(self, named: frozenset[str]) -> None:
+    They wait in a temporary file until all labels are known.
+    """
+
+    def __init__(self, listing: Listing, waiting: IO[str]) -> None:
+        self.unread: dict[str, str] = {}  # names of files, with the reason
+        self.latin: set[Path] = set()  # files whose encoding nothing declares
+        self.places: dict[str, str] = {}  # label → id of the first part that has it
         self.copies: Counter[str] = Counter()  # by the first file that has the text
-        self._named = named  # ids of which no text is left out
+        self._listing = listing
+        self._waiting = waiting
         self._ids: set[str] = set()
         self._first: dict[bytes, str] = {}  # id of the first part with a title and a text
 
-    def add(self, name: str, part: FilePart) -> dict[str, Any]:
+    def read(self, path: Path, whole: bool) -> None:
+        """Write the parts of a file as rows."""
+        name = self._listing.name_of(path)
+        try:
+            source = read_source(path, self._listing.real_root, whole)
+        except Exception as error:  # no file ends a folder
+            self.unread[name] = _reason(error, path)
+            return
+
+        self.latin |= source.latin
+        for part in source.parts:
+            row = self._row_of(name, part)
+            for label in part.labels:
+                self.places.setdefault(label, row["id"])
+            if "text" in row:
+                self._waiting.write(f"{_encode(row)}\n")
+
+    def _row_of(self, name: str, part: FilePart) -> dict[str, Any]:
         """Return a part as a row, whose references are labels; of a copy only the first id."""
         row_id = base = _id(name, part.anchor)
         number = 1
@@ -257,7 +248,7 @@ class _Rows:
         said = f"{part.title}\0{part.text}".encode("utf-8", "surrogatepass")
         digest = hashlib.sha256(said).digest()
         first = self._first.setdefault(digest, row_id)
-        if first != row_id and row_id not in self._named:
+        if first != row_id and row_id not in self._listing.judged:
             self.copies[first.partition("#")[0]] += 1
             return {"id": first}
         self._ids.add(row_id)

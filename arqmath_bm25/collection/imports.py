@@ -201,7 +201,7 @@ class Inputs:
             known = before.get("files", {})
 
         listing = listed_sources(data, indexes)
-        root = Path(os.path.realpath(listing.root))
+        root = listing.real_root
         own = set(listing.names)
         beside = [name for name in [*TAKEN_OVER, *known] if name not in own]
         beside = [name for name in beside if inside(root / name, root)]

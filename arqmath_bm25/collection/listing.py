@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from arqmath_bm25.collection.folder_texts import inside, text_of
+from arqmath_bm25.collection.own_documents import QRELS
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.tables import read_table
 
@@ -28,6 +29,7 @@ _SPHINX: Final = frozenset(("objects.inv", "searchindex.js"))
 _PRETEXT: Final = re.compile(rb"<(?:pretext|mathbook)\b")
 _HEAD: Final = 10_000  # bytes
 _IGNORE: Final = ".gitignore"
+_JUDGED: Final = re.compile(r"[^\s\",:]+")  # a field of a row, in TSV or JSON
 Rules = list[tuple[str, Any]]  # a folder, and its .gitignore as pathspec reads it
 
 
@@ -44,6 +46,25 @@ class Listing:
     def files(self) -> list[Path]:
         """The files that are read."""
         return [self.root / name for name in self.names]
+
+    @cached_property
+    def real_root(self) -> Path:
+        """The folder itself where `root` is a link."""
+        return Path(os.path.realpath(self.root))
+
+    @cached_property
+    def judged(self) -> frozenset[str]:
+        """The ids in the judgments of the folder."""
+        found: list[str] = []
+        for name in QRELS:
+            file = inside(self.root / name, self.real_root)
+            if file is not None:
+                found += _JUDGED.findall(file.read_text("utf-8", "replace"))
+        return frozenset(found)
+
+    def name_of(self, path: Path) -> str:
+        """Return the name of a file in the folder by its real path."""
+        return path.relative_to(self.real_root).as_posix()
 
 
 def ending_of(name: str) -> str:
@@ -92,12 +113,12 @@ def is_source(path: Path) -> bool:
 
 
 class Walk:
-    """A walk over a folder, which notes what is left out; `everything` follows no .gitignore."""
+    """Lists a folder and notes the files left out; with `everything` no .gitignore applies."""
 
     def __init__(self, listing: Listing, indexes: Path, everything: bool = False) -> None:
         self.outputs: dict[str, str] = {}  # folders that programs write, and of which project
         self._listing = listing
-        self._root = Path(os.path.realpath(listing.root))
+        self._root = listing.real_root
         self._indexes = os.path.realpath(indexes)
         self._everything = everything
 

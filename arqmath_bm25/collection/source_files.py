@@ -56,10 +56,9 @@ class FilePart:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """The parts of a file, and the files that it takes in."""
+    """The parts of a file."""
 
     parts: list[FilePart]
-    included: set[Path]
     latin: set[Path]  # files whose encoding nothing declares
 
 
@@ -75,7 +74,7 @@ def read_source(path: Path, root: Path, whole: bool = False) -> SourceFile:
     if whole and parts:
         parts = [_joined(parts)]
     parts = _with_own_anchors(list(_titled(parts)))
-    return SourceFile(parts, inputs.taken, inputs.latin)
+    return SourceFile(parts, inputs.latin)
 
 
 def _titled(parts: list[FilePart]) -> Iterator[FilePart]:

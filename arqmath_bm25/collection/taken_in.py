@@ -113,7 +113,7 @@ class SourceInputs:
     # LaTeX
 
     def _latex(self, text: str, folders: tuple[Path, ...], depth: int) -> str:
-        """Return LaTeX with what it takes in from folders, of which the last is the main file's."""
+        """Return LaTeX with the files that it takes in; the last folder is the main file's."""
         written = []
         conditions: list[bool | None] = []  # around this place; None: nobody knows
         last_end = text.rfind(r"\fi")
@@ -141,7 +141,7 @@ class SourceInputs:
         return "".join(written)
 
     def _step(self, step: re.Match[str], folders: tuple[Path, ...], depth: int) -> str:
-        """Do what a command says, and return what stands in its place."""
+        """Carry out a command, and return its replacement."""
         if step["flag"]:
             self._flags[step["flag"]] = False
         elif step["set"] and f"if{step['set']}" in self._flags:
@@ -241,7 +241,7 @@ class Plan:
     """Which files of a folder are documents of their own."""
 
     inputs: dict[Path, SourceInputs]  # of these files, in order
-    left_out: dict[Path, str]  # main files whose chapters are those of another one
+    left_out: dict[str, str]  # names of main files that only repeat another one, with the reason
 
     @property
     def taken(self) -> set[Path]:
@@ -250,7 +250,7 @@ class Plan:
 
 
 def planned(files: Sequence[Path], root: Path, named: Callable[[Path], bool]) -> Plan:
-    """Return which files below a real folder are main ones; those that are `named` stay.
+    """Find the main files of a real folder; files that are `named` stay.
 
     Of files that take in each other, the first one stays. Of main files that take in the same
     chapters the one that takes in most, then the one with the shorter path.
@@ -282,7 +282,8 @@ def planned(files: Sequence[Path], root: Path, named: Callable[[Path], bool]) ->
     for path in mains:
         body = inputs[path].body
         if body <= shown.keys() and not named(path):
-            plan.left_out[path] = f"its chapters are those of {shown[min(body)].name}"
+            name = path.relative_to(root).as_posix()
+            plan.left_out[name] = f"its chapters are those of {shown[min(body)].name}"
             del plan.inputs[path]
         shown |= dict.fromkeys(body - shown.keys(), path)
     return plan
