@@ -100,12 +100,16 @@ class SourceInputs:
         self.is_frame = 2 * _words(own) <= _words(source.partition(BEGIN)[2])
         return source
 
-    def _take(self, file: Path, depth: int) -> str | None:
-        """Return the text of a file that is taken in now; None if it was already."""
-        if file in self._once or depth >= _DEEPEST:
+    def _take(self, file: Path | None, depth: int, stays: bool = False) -> str | None:
+        """Return the text of a file that is taken in now; None if it was already.
+
+        A file that `stays` is a document of its own too.
+        """
+        if file is None or file in self._once or depth >= _DEEPEST:
             return None
         self._once.add(file)
-        self.taken.add(file)
+        if not stays:
+            self.taken.add(file)
         if self._in_body:
             self.body.add(file)
         return self.read(file)
@@ -162,7 +166,7 @@ class SourceInputs:
             ending = ".cls" if step["style"] == "documentclass" else ".sty"
             for name in step["styles"].split(","):
                 file = self._file(folders[-1:], name.strip() + ending)
-                text = file and self._take(file, depth)
+                text = self._take(file, depth)
                 if text:
                     style = self._latex(without_comments(text), folders, depth + 1)
                     return f"{step[0]}\n{style}\n"
@@ -173,8 +177,8 @@ class SourceInputs:
         if "\\" in name:
             name = preamble_macros(self._preamble).expand_macros(name)
         file = self._file(folders, f"{name}.tex", name, f"{name}.md")
-        text = file and self._take(file, depth)
-        if not file or not text:
+        text = self._take(file, depth)
+        if file is None or not text:
             return " "
         text = without_comments(text)
         if BEGIN in text and self._in_body:  # of the packages standalone and subfiles
@@ -199,10 +203,10 @@ class SourceInputs:
 
         def content(include: re.Match[str]) -> str:
             file = self._file((folder,), include[1])
-            taken = file and self._take(file, depth)
-            if not file or not taken:
+            taken = self._take(file, depth)
+            if file is None or taken is None:
                 return ""
-            return self._xml(str(taken), file.parent, depth + 1)
+            return self._xml(taken, file.parent, depth + 1)
 
         return _IN_XML.sub(content, _PROLOGUE.sub("", text, count=1))
 
@@ -216,13 +220,13 @@ class SourceInputs:
                 return command[0]
             if command["literal"]:
                 return f"{command['fence']}\n{self.read(file)}\n{command['fence']}"
-            if file in self._once or file.suffix.lower() not in MARKDOWN or depth >= _DEEPEST:
+            included = None
+            if file.suffix.lower() in MARKDOWN:
+                included = self._take(file, depth, stays=command["note"] is not None)
+            if included is None:
                 return ""
-            self._once.add(file)
-            if not command["note"]:  # an embedded note stays a document of its own
-                self.taken.add(file)
-            included = self.read(file)
-            return self._markdown(included[front_matter(included)[1] :], file, depth + 1)
+            _, begin = front_matter(included)
+            return self._markdown(included[begin:], file, depth + 1)
 
         return _IN_MARKDOWN.sub(content, text)
 
