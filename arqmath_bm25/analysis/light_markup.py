@@ -13,7 +13,7 @@ _FENCE: Final = "::::::"
 
 
 class LightText(NamedTuple):
-    """A source as Markdown, with what it says of itself."""
+    """A source as Markdown, with its title and tags."""
 
     markdown: str
     title: str = ""
@@ -86,10 +86,9 @@ def _shown(link: re.Match[str]) -> str:
 
 
 def _directive(name: str, title: str, label: str) -> str:
-    lines = [f"\n{_FENCE}{{prf:{name}}} {title.strip()}"]
     if label:
-        lines.append(f":label: {label}")
-    return "\n".join([*lines, "", ""])
+        label = f":label: {label}\n"
+    return f"\n{_FENCE}{{prf:{name}}} {title.strip()}\n{label}\n"
 
 
 # Typst
@@ -104,14 +103,12 @@ _TITLE: Final = re.compile(r"title[ \t]*:[ \t]*(?:\"([^\"\n]*)\"|\[([^\[\]\n]*)\
 _LABEL: Final = re.compile(r"(?<!\s)\s*<([\w:.-]+)>")
 _REFERENCE: Final = re.compile(r"(?<![\w@])@([A-Za-z][\w:-]*(?:\.\w+)*)")
 _FORMULA: Final = re.compile(r"\$([^$]*)\$")
-_BRACKETS: Final = {"(": ")", "[": "]", "{": "}"}
 
 
 def typst_markdown(text: str) -> LightText:
     """Return Typst as Markdown; its formulas become words."""
     text = _SKIPPED.sub(lambda found: found[0] if found.lastgroup else " ", text)
-    while setting := _SETTING.search(text):
-        text = text[: setting.start()] + text[_end_of_line(text, setting.end()) :]
+    text = _without_settings(text)
     text = _FORMULA.sub(lambda found: found[1].replace("#", ""), text)
     text = _TYPST_HEADING.sub(_heading, _calls(text))
     return LightText(_LABEL.sub("", _REFERENCE.sub(r"{ref}`\1`", text)))
@@ -122,11 +119,18 @@ def _heading(found: re.Match[str]) -> str:
     return f"\n{'#' * min(6, len(found[1]))} {found[2].strip()}{label}\n"
 
 
-def _end_of_line(text: str, begin: int) -> int:
-    """Return where a line of code ends, with all brackets that it opens."""
-    while begin < len(text) and text[begin] != "\n":
-        begin = _closed(text, begin) if text[begin] in _BRACKETS else begin + 1
-    return begin
+def _without_settings(text: str) -> str:
+    """Remove lines of code, each up to its end outside all brackets."""
+    written = []
+    done = 0
+    for setting in _SETTING.finditer(text):
+        if setting.start() < done:
+            continue
+        written.append(text[done : setting.start()])
+        done = setting.end()
+        while done < len(text) and text[done] != "\n":
+            done = _closed(text, done) if text[done] in "([{" else done + 1
+    return "".join([*written, text[done:]])
 
 
 def _closed(text: str, begin: int) -> int:
@@ -140,7 +144,7 @@ def _closed(text: str, begin: int) -> int:
 
 
 def _calls(text: str) -> str:
-    """Return the content of calls in their place; those of statements as directives."""
+    """Replace calls by their content; statements become directives."""
     written = []
     done = 0
     for call in _CALL.finditer(text):

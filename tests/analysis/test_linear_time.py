@@ -25,6 +25,7 @@ import arqmath_bm25
 from arqmath_bm25.analysis import answer_text, html, latex, text
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.latex_html import latex_html
+from arqmath_bm25.analysis.light_markup import org_markdown, typst_markdown
 from arqmath_bm25.analysis.macros import Macros
 from arqmath_bm25.analysis.markdown_html import markdown_html
 from arqmath_bm25.analysis.mathml import source_latex
@@ -312,6 +313,13 @@ SOURCE = [
     "$", "{", r"\begin{a}", r"\begin{align}", r"\def\a{", r"\iffalse", r"\texorpdfstring{",
     r"\begin{thm}[", r"\href{a}{", r"\begin{tabular}&", r"\label{a}", "\\def\\a{x}\n\\a",
 ]  # fmt: skip
+TYPST = [
+    "#let a = 1\n", "#let a = (\n", "#set text(x)\na\n", "#f(", "#theorem[a] <b>\n", "$a#$",
+    "// a\n", "= a <b>\n", "@a ", "/*",
+]  # fmt: skip
+ORG = [
+    "#+begin_src\n", "#+begin_theorem a\n", "* a\n:PROPERTIES:\n", "[[a][", "=a= ", "#+NAME: a\n",
+]  # fmt: skip
 RST = ["*a ", "`a", "`a`_ ", "|a ", "- a\n", ".. math:: x\n\n", ":ref:`a` ", "::\n\n  a\n\n"]
 MATHML = [' alttext="', '" ', '" a', "%", "% ", " "]
 
@@ -344,6 +352,8 @@ READERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
     "markdown": (markdown_html, MARKDOWN),
     "source": (latex_html, SOURCE),
     "reStructuredText": (rst_html, RST),
+    "org": (org_markdown, ORG),
+    "typst": (typst_markdown, TYPST),
     "mathml": (lambda source: source_latex(f'<math alttext="{source}'), MATHML),
     "read_tags": (read_tags, ["<", "|", "<a", " ", ","]),
 }  # fmt: skip
