@@ -260,7 +260,7 @@ def _line_html(line: str, kind: SourceName) -> str:
 
 
 def read_source(html: str) -> Content:
-    """Read what a source has become; no block ends before its first word or after its last one."""
+    """Read the HTML of a source, without the ends of blocks at both edges."""
     pieces = list(_read_post(html, "mathjax").pieces)
     for position, edge in ((0, str.lstrip), (-1, str.rstrip)):
         if pieces and isinstance(pieces[position], str):
@@ -525,7 +525,7 @@ _Positions = dict[str, list[tuple[int, int, int]]]
 
 
 def _positions_in(text: str) -> _Positions:
-    """Return the positions of closing delimiters and limits; a brace at -1 stands for none."""
+    """Return the positions of closing delimiters and limits; a brace at -1 means no open brace."""
     positions: _Positions = defaultdict(list)
     braces = [-1]
 

@@ -197,7 +197,7 @@ class _Declared(NamedTuple):
 
 
 class _LatexWriter:
-    """Writes LaTeX as HTML: a cursor goes through the text, and each command takes what it has."""
+    """Writes LaTeX as HTML: a cursor goes through the text, and commands take their arguments."""
 
     def __init__(self, text: str, macros: Macros | None = None, offset: int = 0) -> None:
         self._text = text
@@ -330,7 +330,7 @@ class _LatexWriter:
         return ""
 
     def _find(self, sought: str) -> int:
-        """Return where a text begins, -1 if nowhere; what is nowhere is not sought again."""
+        """Return where a text begins next, -1 if nowhere; a missing text is not sought again."""
         if sought in self._missing:
             return -1
         place = self._text.find(sought, self._place, self._end)
@@ -451,7 +451,7 @@ class _LatexWriter:
             self._place = end
 
     def _macro(self, name: str, begin: int) -> None:
-        """Write what a macro stands for."""
+        """Write the expansion of a macro."""
         macro = self._macros[name]
         if macro.arguments:
             self._place = begin
@@ -631,7 +631,7 @@ class _LatexWriter:
         return statement
 
     def _end_named(self, name: str) -> None:
-        """End an environment, and those that are open in it."""
+        """End an environment, and all that are open within it."""
         if any(name == opened for opened, _, _ in self._environments[-_DEEPEST:]):
             while self._end_environment() != name:
                 pass
@@ -694,7 +694,7 @@ class _LatexWriter:
                 self._declared[name.strip(" *\n")] = _Declared(printed, prefix)
 
     def _read_new_environments(self) -> None:
-        """Keep the environments that a source defines as those of mathematics or statements."""
+        """Keep the environments that a source defines in terms of mathematics or statements."""
         for new in _NEW_ENVIRONMENT.finditer(self._text):
             self._place = new.end()
             opening = self._argument() or ""
@@ -717,7 +717,7 @@ def _values(options: str) -> dict[str, str]:
 
 
 def _first(values: Mapping[str, str], instead: str) -> str:
-    """Return the title among options; what is written if they are none."""
+    """Return the title among options; without options, `instead`."""
     for name in _TITLES:
         if name in values:
             return values[name]

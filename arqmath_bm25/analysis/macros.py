@@ -214,7 +214,7 @@ def _signature(arguments: str) -> tuple[int, str | None]:
 
 
 def expanded_formulas(formulas: Sequence[str], preamble: str = "") -> Sequence[str]:
-    """Return the formulas of a post with its macros, and those of a preamble, expanded."""
+    """Expand the macros of a post and of a preamble in the formulas of the post."""
     if not preamble and not _DEFINES.search(" ".join(formulas)):
         return formulas
 

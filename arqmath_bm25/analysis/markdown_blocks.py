@@ -70,7 +70,7 @@ _ID: Final = re.compile(r"#([\w:.-]+)")
 
 
 class Cuts:
-    """Parts of a text that are HTML already; a mark stands for each in the text."""
+    """Parts of a text that are HTML already; a mark replaces each of them."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[str, str]] = []  # HTML and source
@@ -89,7 +89,7 @@ class Cuts:
         return _CUT.sub(lambda cut: self._part(cut, 1), text)
 
     def html(self, html: str) -> str:
-        """Return HTML with its parts; in a tag stand their sources."""
+        """Return HTML with its parts; within a tag, with their sources."""
         html = _TAG_WITH_CUT.sub(lambda tag: self.source(tag[0]), html)
         return _CUT.sub(lambda cut: self._part(cut, 0), html)
 

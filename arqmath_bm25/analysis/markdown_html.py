@@ -98,7 +98,7 @@ _HTML_ATTRIBUTE: Final = re.compile(
 
 
 def markdown_html(text: str, loose: bool = False) -> str:
-    """Return Markdown as HTML; with `loose` blanks may stand within dollars."""
+    """Return Markdown as HTML; with `loose`, formulas may have blanks next to their dollars."""
     text = markup.PRIVATE.sub(" ", text)
     lines = _Lines(text, loose)
     _, begin = front_matter(text)
@@ -220,7 +220,7 @@ class _Lines:
         return written, end
 
     def _mark(self, mark: re.Match[str]) -> tuple[str, int]:
-        """Return what stands for a mark, and where it ends; of an unknown one that is its sign."""
+        """Return the replacement of a mark and its end; an unknown one keeps its first sign."""
         role = (mark["role"] or "").rpartition(":")[2].rstrip("*")
         is_unknown = role not in markup.NAMES["roles"] if mark["role"] else mark["cites"]
         if is_unknown and not (mark["cites"] and self._has_citations):

@@ -61,9 +61,9 @@ def words(html: str) -> str:
 
 
 def expanded(html: str, macros: Macros) -> str:
-    """Return HTML with the macros of its formulas expanded, without the formulas that define them.
+    """Expand the macros in the formulas of HTML, and remove the formulas that define them.
 
-    The macros that it defines are added to those that are known.
+    Their definitions are added to `macros`.
     """
     macros.begin()
 
@@ -85,12 +85,12 @@ def code_block(code: str) -> str:
 
 
 def generated(text: str) -> str:
-    """Return what a page shows and the index does not read."""
+    """Return text that pages show and the index does not read."""
     return f'<span title="{escape(text)}"></span>'
 
 
 def shown(html: str) -> str:
-    """Return HTML with what a page shows by itself as its text."""
+    """Return HTML with its generated text as text."""
     return _SHOWN.sub(r"\1", html)
 
 
@@ -102,7 +102,7 @@ def place(label: str) -> str:
 
 
 def reference(label: str, text: str = "") -> str:
-    """Return a reference, which has no words but those of a text for it."""
+    """Return a reference; its only words are in `text`."""
     return f'<a href="#{escape(label.strip())}">{plain(text)}</a>'
 
 
@@ -134,7 +134,7 @@ def end_of_title(titled: bool) -> str:
 
 
 def box(name: str, label: str, title: str, begin: int = 0, end: int = 0) -> tuple[str, str, str]:
-    """Return what stands before the title of a directive, after it, and after its content."""
+    """Return the HTML before the title of a directive, after it, and after the content."""
     if name in NAMES["boxes"]:
         named = "" if title else generated(name.capitalize())
         return f"<blockquote><p><strong>{named}", "</strong></p>\n", "</blockquote>\n"

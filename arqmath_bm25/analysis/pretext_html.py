@@ -24,7 +24,7 @@ _DEEPEST: Final = 5  # level of headings
 def pretext_html(text: str) -> tuple[str, str]:
     """Return a PreTeXt source as HTML, and the LaTeX of its macros.
 
-    Raises ValueError for what is no XML, or no PreTeXt.
+    Raises ValueError if it is no XML or no PreTeXt.
     """
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True
@@ -71,7 +71,7 @@ class _PretextWriter:
         return inner
 
     def _inner(self, element: Any, level: int) -> str:
-        """Return what is in an element as HTML."""
+        """Return the content of an element as HTML."""
         written = [markup.plain(element.text or "")]
         for child in element:
             written.append(self.html(child, level))

@@ -89,10 +89,10 @@ class _RstEnds:
 
 
 def _inliner() -> Inliner:
-    """Return a reader of lines without what takes quadratic time.
+    """Return a parser of inline markup that takes linear time.
 
-    Bare addresses are left out, and what is no markup is text without a message. (docutils compiles
-    its patterns by the names of the very class, so there is no class for this.)
+    It finds no bare addresses, and reads faulty markup as text without a message. (docutils
+    compiles its patterns by the names of the very class, so there is no class for this.)
     """
     inliner = Inliner()
     customize = inliner.init_customizations
@@ -125,7 +125,7 @@ class _Block(Directive):  # type: ignore[misc]
     option_spec = _AnyOption(label=directives.unchanged)
 
     def run(self) -> list[nodes.Node]:
-        """Return what the directive stands for."""
+        """Return the nodes of the directive."""
         name = self.name.rpartition(":")[2].rstrip("*")
         title = "".join(self.arguments)
         label = self.options.get("label") or self.options.get("name") or ""
@@ -154,7 +154,7 @@ def _role(
     name: str, rawtext: str, text: str, lineno: int, inliner: Any,
     options: Any = None, content: Any = None,
 ) -> tuple[list[nodes.Node], list[nodes.system_message]]:  # fmt: skip
-    """Return what a role of Sphinx stands for."""
+    """Return the nodes of a role of Sphinx."""
     return [_raw(markup.role(name.rpartition(":")[2], text.lstrip("~!")))], []
 
 

@@ -3,9 +3,8 @@
 Words are runs of letters or of digits after NFKC and case folding, without the marks of Latin
 letters, so that 𝐑, ﬁ and É equal r, fi and e; ü is u, ß is ss, ı is i. A prefix with its hyphen is
 one word with what follows: "non-negative" equals "nonnegative". Han ideographs and kana, which have
-no blanks between words, are pairs of neighbours, and
-vowel signs belong to their letters. Stemming is Porter's second English stemmer (Snowball, by
-PyStemmer). One analyzer serves all threads.
+no blanks between words, are pairs of neighbours, and vowel signs belong to their letters. Stemming
+is Porter's second English stemmer (Snowball, by PyStemmer). One analyzer serves all threads.
 """
 
 import re

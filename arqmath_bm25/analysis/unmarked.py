@@ -176,7 +176,7 @@ def formulas_in(text: str, proved: bool = False) -> list[_Span]:
 
 
 def _stretches(text: str) -> Iterator[_Span]:
-    """Yield what stands between words of prose, where alone a run may be."""
+    """Yield the stretches between words of prose, which alone can hold a run."""
     begin = 0
     if "{" not in text:  # an argument in braces may hold words
         for prose in _PROSE.finditer(text):
@@ -253,7 +253,7 @@ def as_latex(typed: str) -> str:
 
 
 def _enclosed(part: re.Match[str]) -> str:
-    """Return an argument in the braces or bars that stand for the brackets after its name."""
+    """Return an argument in the braces or bars that LaTeX has for the brackets after its name."""
     begin, end = _TABLE["enclosing"][part["name"]]
     inner = _ARGUMENT.sub(_enclosed, part["inner"])
     return f"{begin}{inner}{end}"

@@ -49,7 +49,7 @@ class Collection:
     """The files of DATA, and tables read from them once for all threads and commands.
 
     `data` is the root of a distribution, by default the bundled sample; see Layout. It may also be
-    a file of documents or a directory with one (own_documents.py), or what is imported first: a
+    a file of documents or a directory with one (own_documents.py). Others are imported first: a
     folder of LaTeX, Markdown, HTML, notebooks and texts, of which each part is a document (with
     `whole` each file), a table, or irds:NAME. Raises InputError if `data` is missing or of no such
     form. No file is opened for writing before `imported`.
@@ -123,7 +123,7 @@ class Collection:
 
     @classmethod
     def of_store(cls, store: Path) -> Self:
-        """Return the collection that an index was built from: DATA where its manifest says it was.
+        """Return the collection that an index was built from, with DATA as its manifest names it.
 
         Rows of an import are found below the same folder of indexes, wherever that is now. Raises
         NoIndexError if there is no index, InputError if DATA is not there.
@@ -227,7 +227,7 @@ class Collection:
 
     @cached_property
     def chosen(self) -> dict[str, str]:
-        """The chosen options of those that decide the content of an index."""
+        """The options given that decide the content of an index."""
         chosen = {"site": self.site, "until": self.until, "delimiters": self.delimiters}
         if self.train is not None:
             chosen["train"] = _named(self.train)

@@ -240,7 +240,7 @@ def written_rows(path: Path, root: str, begin: int = 0, end: int | None = None) 
 def _written_attributes(row: bytes) -> dict[str, str] | None:
     """Return the attributes of a row, still escaped.
 
-    Returns None unless the row is written as those of the archive's dumps are, and well-formed.
+    Returns None unless the row is well-formed and written as in the dumps of the archive.
     """
     usual = row.translate(None, _UNUSUAL_BYTES)
     if len(usual) != len(row) - 1 or _UNUSUAL_REFERENCE.search(row):

@@ -61,7 +61,7 @@ _RECENT: Final = 50_000_000  # ns
 
 @dataclass(frozen=True)
 class Import:
-    """Something that becomes a store of rows: its name, what it is made of, and who writes it."""
+    """A store of rows before it is written: its name, its recipe, and its writer."""
 
     name: str
     recipe: dict[str, Any] = field(hash=False)

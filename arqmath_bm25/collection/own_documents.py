@@ -147,7 +147,7 @@ class UserDocument(NamedTuple):
         return title, text
 
     def as_read(self, delimiters: Delimiters = "auto") -> dict[str, Any]:
-        """Return what was read: the words and the formulas, with what else is known."""
+        """Return the words and formulas as they were read, with the kind, type and references."""
         marked = self.marked(delimiters)
         title, text = map(without_macros, marked.contents(delimiters))
         return {

@@ -191,7 +191,7 @@ class PostTable:
         return is_answer
 
     def answer_contents(self) -> IntVector:
-        """Return a digest of each answer and of its question, if that is there, in order.
+        """Return a digest of each answer together with its question, if present, in order.
 
         It depends on the number, thread, type, title, tags and body of both posts. The table must
         come from a scan `with_contents`.
