@@ -261,7 +261,7 @@ class _LatexWriter:
             if token is None:
                 break
             self._add(escape(text[self._place : token.start()], quote=False))
-            if not self._within_line and not self._within_macros:
+            if self._is_in_source:
                 self._position = self._offset + token.start()
             self._place = token.end()
             self._write_token(token)
@@ -334,7 +334,7 @@ class _LatexWriter:
         if sought in self._missing:
             return -1
         place = self._text.find(sought, self._place, self._end)
-        if place < 0 and not self._within_line and not self._within_macros:
+        if place < 0 and self._is_in_source:
             self._missing.add(sought)
         return place
 
@@ -459,7 +459,7 @@ class _LatexWriter:
         if use is not None:
             self._place = use[1]
             self._uses -= 1
-            if not self._within_line and not self._within_macros:
+            if self._is_in_source:
                 self._after_macro = self._offset + use[1]
             self._within_macros += 1
             if self._within_line + self._within_macros < _DEEPEST:
@@ -548,7 +548,7 @@ class _LatexWriter:
         whole = name + token["star"]
         begin = self._place
         if token["edge"] == "end":
-            if not self._within_line and not self._within_macros:
+            if self._is_in_source:
                 self._position = self._offset + begin
             self._end_named(name)
         elif rf"\begin{{{whole}}}" in self._edges:
@@ -663,6 +663,11 @@ class _LatexWriter:
             self._blocks[statement.block] = f"{opening}{title}{end}"
         self._blocks.append(closing)
         return name
+
+    @property
+    def _is_in_source(self) -> bool:
+        """Whether the cursor is in the source itself: in no line apart, in no expansion."""
+        return not (self._within_line or self._within_macros)
 
     def _is_in(self, kind: str) -> bool:
         """Return whether the innermost environment is one of the table `kind`."""

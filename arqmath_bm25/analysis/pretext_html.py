@@ -108,12 +108,9 @@ def _text(element: Any) -> str:
 
 def _latex(element: Any) -> str:
     """Return the LaTeX of a formula; rows are lines of one formula."""
+    latex = _text(element)
     rows = [_text(row) for row in element.iter("mrow")]
-    if not rows:
-        return _with_signs(_text(element))
-    lines = r"\\".join(rows)
-    return _with_signs(rf"\begin{{aligned}}{lines}\end{{aligned}}")
-
-
-def _with_signs(latex: str) -> str:
+    if rows:
+        lines = r"\\".join(rows)
+        latex = rf"\begin{{aligned}}{lines}\end{{aligned}}"
     return _SIGN.sub(lambda sign: _SIGNS[sign[0]], latex)
