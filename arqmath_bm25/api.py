@@ -166,7 +166,7 @@ class Collection(_ValueObject, Files):
 
     @property
     def pinned(self) -> Self:
-        """The collection of the files as they are now, whatever becomes of them."""
+        """The same collection with its files fixed as they are now; later changes do not matter."""
         if not self.is_imported:
             return self
         return replace(self, data=self.layout.data)
@@ -502,8 +502,8 @@ class Index(_ValueObject):
     def document(self, docno: str) -> dict[str, Any]:
         """Return a document as a dict with docno, title (of its question) and the whole text.
 
-        One of your own has what was read of it as well: type, kind, words, formulas, references
-        and tags, as the command `inspect` prints them. Raises InputError for an unknown document.
+        A document of your own also has the keys that the command `inspect` prints: type, kind,
+        words, formulas, references and tags. Raises InputError for an unknown document.
         """
         (hit,) = self._hits([docno])
         found = self._opened.task.found(hit, self._opened)

@@ -105,12 +105,12 @@ def evaluate(
 
     `run` has the columns qid, docno and score, `qrels` qid, docno and label (a grade); both may be
     frames, lists of dicts, or dicts topic → document → value. `measures` is one name or several,
-    as the command `eval` takes them, or objects of ir_measures; by default those of the task.
+    as the command `eval` takes them, or objects of ir_measures; by default the task's own.
     `task` is by default taken from the `attrs` of the judgments (`Collection.qrels`) or of the run,
     else from the topics: the labs' own or others. `relevant` is the lowest relevant grade, by
     default 2 for topics of the labs, else 1.
 
-    Returns the averages over all judged topics, from 0 to 1, by the names of the measures, with
+    Returns averages over all judged topics, from 0 to 1, by the names of the measures, with
     numbers of topics and rows as attributes (`Evaluation`); with `per_topic` a frame with a row for
     each judged topic and a column for each measure. Warnings are ScoreWarnings. Raises InputError
     if run and judgments do not fit each other, and for a label that is not from -9 to 9.
@@ -471,7 +471,7 @@ def rows_of(rows: object, what: str) -> Iterator[dict[str, Any]]:
 def texts_as_rows(texts: object, id_column: str, text_column: str) -> Any:
     """Return a list of texts, or a dict of texts by id, as rows; any other table is returned as is.
 
-    The texts of a list get the ids "1", "2", …. In a dict, as of BEIR, dicts may stand for texts.
+    The texts of a list get the ids "1", "2", …. The values of a dict may be dicts, as in BEIR.
     """
     if isinstance(texts, list | tuple):
         texts_by_id = {str(number): text for number, text in enumerate(texts, 1)}

@@ -143,7 +143,7 @@ class ClusterBuild:
             json.dump({"name": self._name, "replaces": replaced, "kinds": self._kinds}, file)
 
     def _save_counts(self, place: Path, parts: list[Path]) -> None:
-        """Write the counts of all documents; those of new ones are in the files of their parts."""
+        """Write the counts of all documents; the parts have the counts of new documents."""
         numbers = {kind: number for number, kind in enumerate(self._kinds)}
         written = []
         for part in parts:

@@ -77,7 +77,7 @@ def write_parts(
 ) -> Iterator[Counter[str]]:
     """Write a part for every job; yield the counts of each part, in order.
 
-    `documents` yields the documents of a job; before each, it counts in its counter what it met.
+    `documents` yields the documents of a job; before each, it adds to its counter.
     """
     directory = directory.absolute()
     with TemporaryDirectory(

@@ -92,8 +92,7 @@ class IndexContent:
     def stores(self, engines: Iterable[Engine]) -> dict[Engine, Path]:
         """Return the paths of the stores of engines, whether they exist or not.
 
-        For `auto` it returns those of all local engines that have a store of this content, or else
-        that of flat postings.
+        `auto` means every local engine with a store of this content, or else flat postings.
         """
         if not self.task.fields:
             return {AUTO: self.store("auto")}

@@ -1,4 +1,4 @@
-"""What documents are chosen by: the type of each, the tags and the folders of its file.
+"""Labels by which documents are chosen: type, tags and the folders of the file.
 
 The file `documents.labels` of a store has a line for each document, in the order of the rows: its
 labels, as `type:theorem`, `tag:algebra` or `in:notes/week1`, separated by TABs.

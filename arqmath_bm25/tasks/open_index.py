@@ -77,7 +77,7 @@ class Index:
     ) -> Index:
         """Open the index of the task `name`, to be searched by `engine`.
 
-        Its settings are those of `config`, or else the default ones. Raises NoIndexError if there
+        The settings come from `config`, or else are the default ones. Raises NoIndexError if there
         is no index of these settings and files.
         """
         if is_store(name):
@@ -189,7 +189,7 @@ class Index:
         return self.words.completed(text, self._read(text))
 
     def suggested(self, text: str) -> str:
-        """Return a query with other words for those that no document has; "" if there are none."""
+        """Return a query with its unknown words replaced by known ones; "" if nothing changes."""
         if self.words is None:
             return ""
         text, chosen = self.chosen(text)

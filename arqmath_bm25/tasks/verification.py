@@ -111,7 +111,7 @@ class Proof(NamedTuple):
 
 
 def verify_from_data(run: Path, collection: Collection, quick: bool = False) -> Proof:
-    """Prove a run by an index that is built again, beside those of a collection, and removed."""
+    """Prove a run by an index that is built for this purpose and removed afterwards."""
     collection.indexes.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".verify-", dir=collection.indexes) as place:
         again = replace(collection, indexes=Path(place)).imported()
@@ -349,7 +349,7 @@ def _given_file(run: Path, source: _File) -> Path | None:
 
 
 def _claims(run: Path, manifest: dict[str, Any], expected: dict[str, Any]) -> list[str]:
-    """Return the keys of a manifest whose values are not those that such a run gets here.
+    """Return the keys of a manifest whose values differ from a new run on this machine.
 
     Raises InputError for a key whose value is the same on every machine.
     """

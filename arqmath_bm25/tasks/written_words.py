@@ -1,4 +1,4 @@
-"""The words of an index as its documents have them: what one begins, and what it may be meant as.
+"""The words of an index as its documents spell them, to complete and to correct queries.
 
 An engine has stems only, some as numbers. So the file `words` of a store has a line for each word,
 in order: the word as `words_in` folds it, a TAB, and the number of documents that have it.
@@ -55,7 +55,7 @@ class WrittenWords:
         return " ".join([text, *(found for found, _ in ranked[:_COMPLETIONS] if found != word)])
 
     def suggested(self, text: str, content: Content) -> str:
-        """Return a query with other words in place of those that no document has; "" if none."""
+        """Return a query with its unknown words replaced by known ones; "" if nothing changes."""
         better = text
         for word in dict.fromkeys(words_in(content.prose)):
             if len(word) < _LEAST or word.isdecimal() or self._has(word):
@@ -74,7 +74,7 @@ class WrittenWords:
         return not stems or any(any(of_field.values()) for of_field in counts.values())
 
     def _meant(self, word: str) -> str:
-        """Return the word of the documents that is nearest to one, else what has it as a part."""
+        """Return the nearest word of the documents, else a longer one, else a beginning of it."""
         edits = 1
         if len(word) >= _LONG:
             edits = 2

@@ -86,7 +86,7 @@ def _referring(path: Path, ids: Iterable[str]) -> Iterator[UserDocument]:
 
 
 def is_learnt(index: OpenIndex) -> bool:
-    """Return whether there is a store of what an index learns from references."""
+    """Return whether the references of an index have been learnt and stored."""
     return _store(index).exists()
 
 
@@ -99,10 +99,10 @@ def _store(index: OpenIndex) -> Path:
 def _learn(
     index: OpenIndex, corpus: Path, documents: IdTable, settings: DocumentSettings
 ) -> References:
-    """Learn from references, and keep what is learnt beside the index.
+    """Learn from references, and store the result next to the index.
 
-    Where nothing can be written it is in memory alone. Raises InputError if the files that the
-    index was made of have changed.
+    If the folder cannot be written to, the result stays in memory. Raises InputError if the files
+    of the index have changed since it was built.
     """
     from arqmath_bm25.tasks.cited.ridge import References
 
