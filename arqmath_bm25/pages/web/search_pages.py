@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Container, Mapping
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from anyio import CapacityLimiter, to_thread
@@ -103,6 +103,18 @@ class LatestPages:
         await self._app(scope, receive, send)
 
 
+class _ReadQuery(NamedTuple):
+    """A query as its index reads it, and the variant that ranks it."""
+
+    text: str  # without labels
+    labels: list[str]  # which choose documents
+    typed: Topic
+    searched: Topic  # with the completions of a last word that is being typed
+    suggestion: str  # the query with its wrong words mended; "" if nothing is to be mended
+    variant: str
+    note: str  # why it is another variant than was asked for
+
+
 class SearchPages:
     """The handlers of all requests."""
 
@@ -192,14 +204,11 @@ class SearchPages:
 
     def _values(self, query: SearchQuery) -> dict[str, Any]:
         """Return the values for the template of results."""
-        task = self._tasks[query.task]
-        text, chosen = self._indexes[query.task].chosen(query.q)
-        topic = task.topic(text)
-        content = self._read(topic)
-        searched = self._topic(query, topic)
-        writer = PostWriter([content, self._read(searched)], self._delimiters, self._macros)
+        asked = self._read_query(query)
+        content = self._read(asked.typed)
+        writer = PostWriter([content, self._read(asked.searched)], self._delimiters, self._macros)
 
-        results, more, counts = self._results(query, searched)
+        results, more, counts = self._results(query, asked)
         threads: dict[str, list[ShownHit]] = {}
         for result in results:
             hits = threads.setdefault(result.thread, [])
@@ -209,34 +218,48 @@ class SearchPages:
             "query": query,
             "results": list(threads.values()),
             "count": len(results),
-            "choice": chosen,
-            "labels": _best_labels(counts, chosen),
+            "choice": asked.labels,
+            "labels": _best_labels(counts, asked.labels),
             "more": more,
-            "advice": task.advice(query.q),
-            "note": self._served(query)[1],
-            "suggestion": self._suggestion(query),
-            "marked": topic.title,
-            "text": text,
+            "advice": self._tasks[query.task].advice(query.q),
+            "note": asked.note,
+            "suggestion": asked.suggestion,
+            "marked": asked.typed.title,
+            "text": asked.text,
             "words": content.prose,
             "formulas": Content(content.formulas).text,
             "read_as": list(map(writer.formula, content.formulas)),
         }
 
-    def _topic(self, query: SearchQuery, typed: Topic) -> Topic:
-        """Return what is searched for: of a query that is being typed, also what it begins."""
+    def _read_query(self, query: SearchQuery) -> _ReadQuery:
+        """Return a query as its index reads it."""
+        index = self._indexes[query.task]
+        task = index.task
+        text, labels = index.chosen(query.q)
+        completed = text
         if query.prefix:
-            return self._tasks[query.task].topic(self._searched(query))
-        return typed
+            completed = index.completed(text)
 
-    def _results(self, query: SearchQuery, topic: Topic) -> tuple[list[Result], bool, Counter[str]]:
+        typed = searched = task.topic(text)
+        suggestion = ""
+        if completed == text:
+            suggestion = index.suggested(query.q)
+        else:
+            searched = task.topic(completed)
+
+        variant, note = task.served(task.chosen(query.variant), index)
+        return _ReadQuery(text, labels, typed, searched, suggestion, variant, note)
+
+    def _results(
+        self, query: SearchQuery, asked: _ReadQuery
+    ) -> tuple[list[Result], bool, Counter[str]]:
         """Return the results of a page, whether a page follows, and the counts of labels."""
         index = self._indexes[query.task]
-        variant, _ = self._served(query)
+        topic, variant = asked.searched, asked.variant
 
         # One hit more than the page shows tells whether there is a next page.
         depth = min(query.before + query.depth + 1, _MOST_HITS)
-        _, chosen = index.chosen(query.q)
-        ranking, counts = index.search_chosen(topic, chosen, variant, depth, query.posts)
+        ranking, counts = index.search_chosen(topic, asked.labels, variant, depth, query.posts)
         hits = ranking[query.before :]
 
         results = []
@@ -249,27 +272,6 @@ class SearchPages:
 
         has_more = len(hits) > query.depth
         return results, has_more, counts
-
-    def _served(self, query: SearchQuery) -> tuple[str, str]:
-        """Return the variant that ranks a query, and why it is another one than was asked for."""
-        index = self._indexes[query.task]
-        return index.task.served(index.task.chosen(query.variant), index)
-
-    def _searched(self, query: SearchQuery) -> str:
-        """Return the query to search for; one that is being typed has its completions too."""
-        index = self._indexes[query.task]
-        text, _ = index.chosen(query.q)
-        if query.prefix:
-            return index.completed(text)
-        return text
-
-    def _suggestion(self, query: SearchQuery) -> str:
-        """Return the query with its wrong words mended, unless the last one is being typed."""
-        index = self._indexes[query.task]
-        text, _ = index.chosen(query.q)
-        if self._searched(query) != text:
-            return ""
-        return index.suggested(query.q)
 
     # The pages of hits
 
@@ -365,13 +367,17 @@ class SearchPages:
     def _search(self, request: Request) -> Response:
         """Return the results of a query as JSON."""
         query = read_query(request.query_params, self._tasks)
-        text, _ = self._indexes[query.task].chosen(query.q)
-        typed = self._tasks[query.task].topic(text)
-        results, _, counts = self._results(query, self._topic(query, typed))
-        variant, _ = self._served(query)
+        asked = self._read_query(query)
+        results, _, counts = self._results(query, asked)
         return JSONResponse(
             answer(
-                query.q, query.task, variant, self._suggestion(query), counts, results, query.before
+                query.q,
+                query.task,
+                asked.variant,
+                asked.suggestion,
+                counts,
+                results,
+                query.before,
             )
         )
 
