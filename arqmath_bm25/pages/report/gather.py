@@ -112,11 +112,10 @@ def gather(
     tasks, topics without a topic file, posts that DATA lacks.
     """
     status("Reading runs")
+    open_ids = cache(partial(FormulaIds.from_collection, collection))
     if task is None and collection.corpus:
         task = DocumentRules.task
-    open_ids = cache(partial(FormulaIds.from_collection, collection))
-    runs = [ReadRun.read(file, task, open_ids) for file in files]
-    _check(runs, qrels)
+    runs = _read_runs(files, task, qrels, open_ids)
     rules = runs[0].rules
 
     status("Scoring")
@@ -127,16 +126,10 @@ def gather(
     questions = _questions(runs, topics, collection)
 
     status("Looking for posts")
-    if not depth:
-        depth = 10
-        if len(questions) <= FEW_TOPICS:
-            depth = 20
-
+    depth = depth or _depth_for(len(questions))
     posts, formulas = _posts_and_formulas(reported, depth)
     relevant_documents = _relevant_documents(grades, level)
     post, delimiters, macros = post_reader(collection, posts | relevant_documents)
-    missing = _count_missing(posts, post, collection)
-
     return ReportData(
         collection=collection,
         rules=rules,
@@ -157,8 +150,15 @@ def gather(
         delimiters=delimiters,
         macros=macros,
         latex=latex_of(collection, formulas),
-        missing=missing,
+        missing=_count_missing(posts, post, collection),
     )
+
+
+def _depth_for(topics: int) -> int:
+    """Return how many hits of a topic are shown by default."""
+    if topics <= FEW_TOPICS:
+        return 20
+    return 10
 
 
 def _baseline(
@@ -304,8 +304,14 @@ def _chart_measures(rules: RunRules) -> list[Measure]:
     return measures
 
 
-def _check(runs: Sequence[ReadRun], qrels: Path | None) -> None:
-    """Raise InputError unless the runs can be compared in one report."""
+def _read_runs(
+    files: Sequence[Path],
+    task: RunTask | None,
+    qrels: Path | None,
+    open_ids: Callable[[], FormulaIds],
+) -> list[ReadRun]:
+    """Read the runs of a report; InputError unless they are of one task that has reports."""
+    runs = [ReadRun.read(file, task, open_ids) for file in files]
     first = runs[0]
     for run in runs:
         run.rules.require("report", run.path)
@@ -317,6 +323,7 @@ def _check(runs: Sequence[ReadRun], qrels: Path | None) -> None:
 
     if qrels is not None:
         first.rules.require("report scores", qrels)
+    return runs
 
 
 def _judgments(run: ReadRun, collection: Collection) -> Path | None:

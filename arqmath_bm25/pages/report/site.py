@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.posts import Post
     from arqmath_bm25.evaluation.comparing import Comparison
     from arqmath_bm25.evaluation.score import RunScore
+    from arqmath_bm25.pages.page_files import Pages
     from arqmath_bm25.pages.report.gather import ReportData, ReportedRun
     from arqmath_bm25.runs.rows import RunRow
 
@@ -94,15 +95,7 @@ def write_report(
             threads=_thread_links(directory, threads),
         )
 
-        titles = {}
-        words = {}
-        for topic, question in data.questions.items():
-            page = topic_page(data, question)
-            titles[topic] = page["short_title"]
-            words[topic] = page["title"].striptags()
-            pages.write(f"topics/{names[topic]}", "topic.html", **page)
-            progress(1)
-
+        titles, words = _write_topics(data, names, pages, progress)
         for number, run in enumerate(data.runs, 1):
             pages.write(f"runs/{number}.html", "run.html", run=run, baseline=data.baseline)
 
@@ -118,6 +111,21 @@ def write_report(
             endings={run.name[-2:] for run in data.runs},
             **_comparisons(data, scores, averages),
         )
+
+
+def _write_topics(
+    data: ReportData, names: Mapping[str, str], pages: Pages, progress: Callable[[int], None]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Write the page of each topic; return their titles, short ones and the words of whole ones."""
+    titles = {}
+    words = {}
+    for topic, question in data.questions.items():
+        page = topic_page(data, question)
+        titles[topic] = page["short_title"]
+        words[topic] = page["title"].striptags()
+        pages.write(f"topics/{names[topic]}", "topic.html", **page)
+        progress(1)
+    return titles, words
 
 
 def _thread_links(directory: Path, threads: Path | None) -> dict[str, str]:
