@@ -120,17 +120,16 @@ def _parts(only: str) -> list[DataPart]:
 def inspect(
     data: Path = SAMPLE, as_json: bool = False, text: bool = False, threads: int = THREADS
 ) -> None:
-    """Count what every file of DATA holds, and say whether it is the published file.
+    """Count the contents of every file of DATA, and say whether it is the published file.
 
-    The table has rows, what they are, dates and defects. A file is `as published` if its SHA-256
-    is known and the same. If DATA is an index, every file is compared with what was written; the
-    exit status is 1 if one differs. Nothing is changed.
+    The table has rows, their kinds, dates and defects. A file is `as published` if its SHA-256 is
+    known and the same. If DATA is an index, every file is compared with its manifest; the exit
+    status is 1 if one differs. Of a folder of your own it lists the main files with the files that
+    they include, and the files that are left out, with the reason. Nothing is changed.
 
     Example: arqmath-bm25 inspect /data/ARQMath
 
     Example: arqmath-bm25 inspect indexes/ARQMath/task1
-
-    Of a folder of your own, the main files with what they take in, and what is left out and why.
 
     Example: arqmath-bm25 inspect notes --text
     """
@@ -182,10 +181,10 @@ def _check_store(store: Path) -> None:
     """Compare the files of an index with its manifest; InputError if one differs."""
     manifest = Manifest.read(store)
     if manifest is None:
-        raise InputError(f"{store}: {MANIFEST} is missing; `index` builds it anew")
+        raise InputError(f"{store}: {MANIFEST} is missing; `index` builds it again")
     damages = list(manifest.damages(store, read_all=True))
     if damages:
-        raise InputError(f"{store}: {'; '.join(damages)}; `index` builds it anew")
+        raise InputError(f"{store}: {'; '.join(damages)}; `index` builds it again")
 
     size = sum(size for size, _ in manifest.files.values())
     out.print(f"{store}: made with {json.dumps(manifest.recipe)}", markup=False)

@@ -40,7 +40,7 @@ from arqmath_bm25.engines.opensearch.cluster_index import remove_index, stored_i
 from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.runs.run_writing import RunForm, file_name, write_run
 from arqmath_bm25.tasks import TASKS, configured, task_class
-from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index import ReadyStore, ensure
 from arqmath_bm25.tasks.index_content import IndexContent, of_config, with_needed
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
 from arqmath_bm25.tasks.open_index import Index
@@ -90,7 +90,7 @@ def index(
     """Build the index of a task, unless it is up to date.
 
     An index is there when it is complete: an interrupted build resumes when you rerun the command.
-    Indexes of other settings or files stay (but not those of former states of a folder); `--prune`
+    Indexes of other settings or files stay, but not those of former states of a folder; `--prune`
     removes them. For several engines (--engine lucene --engine flat) the data are read once.
 
     Example: arqmath-bm25 index task1 --data /data/ARQMath
@@ -109,13 +109,7 @@ def index(
         tasks = [of_config(name, collection, config).index_task for name in names]
         for content in with_needed(tasks, collection):
             for built in ensure(content, workers, engines, keep_documents):
-                state = "up to date"
-                if built.manifest:
-                    counts, seconds = built.manifest.counts, built.manifest.seconds
-                    state = f"{content.task.account(counts)}, in {seconds:,.1f} s"
-                chosen = content.collection.chosen.items()
-                options = "".join(f", --{name} {value}" for name, value in chosen)
-                out.print(f"{built.store}: {state}{options}")
+                _tell_of_build(built, content)
             _tell_of_outdated(content, prune)
 
 
@@ -130,6 +124,17 @@ def _chosen_engines(
             of_this_one = None
         engines.append(chosen_engine(name, of_this_one, shards, replicas))
     return engines
+
+
+def _tell_of_build(built: ReadyStore, content: IndexContent) -> None:
+    """Say what an index contains, or that it was up to date, with the options it depends on."""
+    state = "up to date"
+    if built.manifest:
+        counts, seconds = built.manifest.counts, built.manifest.seconds
+        state = f"{content.task.account(counts)}, in {seconds:,.1f} s"
+    chosen = content.collection.chosen.items()
+    options = "".join(f", --{name} {value}" for name, value in chosen)
+    out.print(f"{built.store}: {state}{options}")
 
 
 def _tell_of_outdated(content: IndexContent, prune: bool) -> None:
