@@ -13,7 +13,7 @@ from typing import Any, Final
 from rich.text import Text
 
 from arqmath_bm25.cli.shared.command import command
-from arqmath_bm25.cli.shared.hits import show_hit, wrapped
+from arqmath_bm25.cli.shared.hits import show_hit
 from arqmath_bm25.cli.shared.options import (
     RUNS,
     THREADS,
@@ -40,7 +40,7 @@ from arqmath_bm25.engines.opensearch.cluster_index import remove_index, stored_i
 from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.runs.run_writing import RunForm, file_name, write_run
 from arqmath_bm25.tasks import TASKS, configured, task_class
-from arqmath_bm25.tasks.index import ReadyStore, ensure
+from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent, of_config, with_needed
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
 from arqmath_bm25.tasks.open_index import Index
@@ -49,9 +49,6 @@ from arqmath_bm25.tasks.task import TopicFile
 
 # The parts of a run's manifest that decide its ranking.
 _DECISIVE: Final = ("settings", "variant", "depth", "topics", "queries", "collection")
-
-# How many terms of a field explain a score.
-_MAX_TERMS: Final = 6
 
 
 def _task_names(name: str, collection: Collection) -> list[str]:
@@ -109,7 +106,13 @@ def index(
         tasks = [of_config(name, collection, config).index_task for name in names]
         for content in with_needed(tasks, collection):
             for built in ensure(content, workers, engines, keep_documents):
-                _tell_of_build(built, content)
+                state = "up to date"
+                if built.manifest:
+                    counts, seconds = built.manifest.counts, built.manifest.seconds
+                    state = f"{content.task.account(counts)}, in {seconds:,.1f} s"
+                chosen = content.collection.chosen.items()
+                options = "".join(f", --{name} {value}" for name, value in chosen)
+                out.print(f"{built.store}: {state}{options}")
             _tell_of_outdated(content, prune)
 
 
@@ -124,17 +127,6 @@ def _chosen_engines(
             of_this_one = None
         engines.append(chosen_engine(name, of_this_one, shards, replicas))
     return engines
-
-
-def _tell_of_build(built: ReadyStore, content: IndexContent) -> None:
-    """Say what an index contains, or that it was up to date, with the options it depends on."""
-    state = "up to date"
-    if built.manifest:
-        counts, seconds = built.manifest.counts, built.manifest.seconds
-        state = f"{content.task.account(counts)}, in {seconds:,.1f} s"
-    chosen = content.collection.chosen.items()
-    options = "".join(f", --{name} {value}" for name, value in chosen)
-    out.print(f"{built.store}: {state}{options}")
 
 
 def _tell_of_outdated(content: IndexContent, prune: bool) -> None:
@@ -342,13 +334,8 @@ def search(
 
     Example: arqmath-bm25 search task1 'Why does $\sum 1/n$ diverge?'
     """
-    if not query.strip():
-        raise InputError("the query is empty; give words, and formulas between dollars")
-
+    _check_query(task, query)
     posts = PostFilter.of(tag or (), year or ())
-    if task not in TASKS and not Path(task).exists() and Path(query).exists():
-        line = command_line("search", "docs", shlex.quote(task), data=query)
-        raise InputError(f"search takes TASK QUERY: `{line}`")
     names = _task_names(task, place.collection)
     for name in names:
         if len(names) > 1:
@@ -372,9 +359,9 @@ def search(
                 hits, counts = opened.search_chosen(topic, labels, chosen, depth, posts)
             else:  # without the counts a search goes no deeper than the hits that are shown
                 hits = opened.best(topic, chosen, depth, posts)
-            explanations: list[list[Part] | None] = [None] * len(hits)
+            explanations: Sequence[list[Part] | None] = [None] * len(hits)
             if explain:
-                explanations = [*opened.explain(topic, chosen, hits)]
+                explanations = opened.explain(topic, chosen, hits)
 
         found = [ranking.found(hit, opened) for hit in hits]
         if as_json:
@@ -389,14 +376,15 @@ def search(
         elif not hits:
             results.print(NONE_PASSES)
 
-        for rank, hit in enumerate(hits, 1):
-            show_hit(rank, hit, found[rank - 1], opened.collection)
-            for part in explanations[rank - 1] or ():
-                _show_part(part)
+        shown_hits = zip(hits, found, explanations, strict=True)
+        for rank, (hit, shown_hit, parts) in enumerate(shown_hits, 1):
+            show_hit(rank, hit, shown_hit, opened.collection, parts or ())
 
 
-def _show_part(part: Part) -> None:
-    """Print a part of a score, with its best terms."""
-    terms = [f"{term} {score:.3f}" for term, score in part.best_terms(_MAX_TERMS)]
-    begin = f"{part.score:>12.3f}  {part.name:<20} "
-    results.print(wrapped(begin, ", ".join(terms)), style="dim")
+def _check_query(task: str, query: str) -> None:
+    """Raise InputError for a query that is empty, or whose place has the path of documents."""
+    if not query.strip():
+        raise InputError("the query is empty; give words, and formulas between dollars")
+    if task not in TASKS and not Path(task).exists() and Path(query).exists():
+        line = command_line("search", "docs", shlex.quote(task), data=query)
+        raise InputError(f"search takes TASK QUERY: `{line}`")

@@ -1,34 +1,44 @@
 """How a hit of any task is shown in the terminal."""
 
 import textwrap
+from collections.abc import Iterable
 from typing import Final
 
 from rich.text import Text
 
 from arqmath_bm25.cli.shared.options import results
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.core.records import Hit
+from arqmath_bm25.core.records import Hit, Part
 from arqmath_bm25.tasks.task import Found
 
 _MARGIN: Final = " " * 5
 _WIDTH: Final = 95
+_MAX_TERMS: Final = 6  # of a field, that explain a score
 
 
-def show_hit(rank: int, hit: Hit, found: Found, collection: Collection) -> None:
-    """Print a hit: its heading, where it is from, its text."""
-    if found.text and found.post:
-        _show_extracted(hit, found)
-        return
+def show_hit(
+    rank: int, hit: Hit, found: Found, collection: Collection, parts: Iterable[Part]
+) -> None:
+    """Print a hit: its heading, its source and its text; then the parts of its score."""
+    if found.text and found.post:  # an answer of Task 3
+        note = f"{hit.score:.2f}  post {hit.doc_id}  {len(found.text):,} characters"
+        results.print(Text(note, style="dim"))
+        results.print(_wrapped("", found.text))
+    else:
+        heading = _heading(hit, found)
+        note = _note(hit, found, collection)
+        results.print(Text(f"{rank:>3}  {heading}", style="bold"))
+        results.print(Text(f"{_MARGIN}{note}", style="dim"))
+        results.print(_wrapped(_MARGIN, found.short_text, break_on_hyphens=True))
+        results.print("")
 
-    heading = _heading(hit, found)
-    note = _note(hit, found, collection)
-    results.print(Text(f"{rank:>3}  {heading}", style="bold"))
-    results.print(Text(f"{_MARGIN}{note}", style="dim"))
-    results.print(wrapped(_MARGIN, found.short_text, break_on_hyphens=True))
-    results.print("")
+    for part in parts:
+        terms = [f"{term} {score:.3f}" for term, score in part.best_terms(_MAX_TERMS)]
+        begin = f"{part.score:>12.3f}  {part.name:<20} "
+        results.print(_wrapped(begin, ", ".join(terms)), style="dim")
 
 
-def wrapped(begin: str, text: str, break_on_hyphens: bool = False) -> Text:
+def _wrapped(begin: str, text: str, break_on_hyphens: bool = False) -> Text:
     """Return a text in lines, with the later ones indented."""
     indent = " " * len(begin)
     wrapper = textwrap.TextWrapper(
@@ -38,13 +48,6 @@ def wrapped(begin: str, text: str, break_on_hyphens: bool = False) -> Text:
         break_on_hyphens=break_on_hyphens,
     )
     return Text(wrapper.fill(begin + text))
-
-
-def _show_extracted(hit: Hit, found: Found) -> None:
-    """Print an answer of Task 3, all of it."""
-    note = f"{hit.score:.2f}  post {hit.doc_id}  {len(found.text):,} characters"
-    results.print(Text(note, style="dim"))
-    results.print(wrapped("", found.text))
 
 
 def _heading(hit: Hit, found: Found) -> str:

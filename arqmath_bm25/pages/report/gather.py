@@ -113,9 +113,7 @@ def gather(
     """
     status("Reading runs")
     open_ids = cache(partial(FormulaIds.from_collection, collection))
-    if task is None and collection.corpus:
-        task = DocumentRules.task
-    runs = _read_runs(files, task, qrels, open_ids)
+    runs = _read_runs(files, task, qrels, collection, open_ids)
     rules = runs[0].rules
 
     status("Scoring")
@@ -308,9 +306,12 @@ def _read_runs(
     files: Sequence[Path],
     task: RunTask | None,
     qrels: Path | None,
+    collection: Collection,
     open_ids: Callable[[], FormulaIds],
 ) -> list[ReadRun]:
     """Read the runs of a report; InputError unless they are of one task that has reports."""
+    if task is None and collection.corpus:
+        task = DocumentRules.task
     runs = [ReadRun.read(file, task, open_ids) for file in files]
     first = runs[0]
     for run in runs:
