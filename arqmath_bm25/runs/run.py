@@ -79,7 +79,10 @@ class Run:
         self.manifest: dict[str, Any] = {}  # says how the file was made
         self._open_ids = ids
         if self.has_posts and self.topics:
-            self._normalise_columns()
+            self.form = self._form_of(self.rows)
+        if self.form != "lab":
+            for topic, of_topic in self.topics.items():
+                self.topics[topic] = list(map(self._with_formula_first, of_topic))
 
     @classmethod
     def read(
@@ -326,15 +329,6 @@ class Run:
             rows[visual] = row._replace(doc_id=formula, post_id=post)
 
         return in_order(rows)
-
-    def _normalise_columns(self) -> None:
-        """Put formulas and posts into their columns."""
-        self.form = self._form_of(self.rows)
-        if self.form == "lab":
-            return
-
-        for topic, rows in self.topics.items():
-            self.topics[topic] = list(map(self._with_formula_first, rows))
 
     def _with_formula_first(self, row: RunRow) -> RunRow:
         """Return a row of exchanged columns, or of TREC's, with the formula as its document."""
