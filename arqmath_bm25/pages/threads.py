@@ -205,7 +205,8 @@ class ThreadWriter(PostWriter):
         soup = BeautifulSoup(body, "html.parser")
         for link in soup.find_all("a"):
             target = str(link.get("href", ""))
-            page = self._page_of(target)
+            post_id = self._collection.linked_post(target)
+            page = post_id and self.address(post_id)
             if page:
                 link.attrs = {"href": page}
                 continue
@@ -217,13 +218,6 @@ class ThreadWriter(PostWriter):
 
         # The text is safe, since `safe_html` has written it.
         return Markup(str(soup))  # noqa: S704
-
-    def _page_of(self, target: str) -> str | None:
-        """Return the page of the post to which a link leads; None if it has no page."""
-        post_id = self._collection.linked_post(target)
-        if not post_id:
-            return None
-        return self.address(post_id)
 
     def formula(self, formula: Formula, display: bool = False, formula_id: str = "") -> Markup:
         """Return a formula as MathML with an anchor that is unique on the page."""

@@ -70,12 +70,10 @@ def write_report(
     names = page_names(data.questions)
     scores: dict[str, RunScore] = {}
     averages: dict[str, dict[str, float]] = {}
-    values = {}
     failures = {}
     settings = {}
     lacking: set[str] = set()
     for run in data.runs:
-        values[run.name] = run.values
         settings[run.name] = _settings(run)
         failures[run.name] = _failures(data, run)
         lacking.update(failures[run.name][_MISSING])
@@ -87,7 +85,6 @@ def write_report(
         pages.templates.globals.update(
             vars(data),
             averages=averages,
-            values=values,
             failures=failures,
             lacking=lacking,
             settings=settings,
