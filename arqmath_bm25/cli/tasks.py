@@ -87,8 +87,8 @@ def index(
     """Build the index of a task, unless it is up to date.
 
     An index is there when it is complete: an interrupted build resumes when you rerun the command.
-    Indexes of other settings or files stay, but not those of former states of a folder; `--prune`
-    removes them. For several engines (--engine lucene --engine flat) the data are read once.
+    Indexes of other settings or files stay, except for former states of a folder; `--prune` removes
+    them. For several engines (--engine lucene --engine flat) the data are read once.
 
     Example: arqmath-bm25 index task1 --data /data/ARQMath
     """
