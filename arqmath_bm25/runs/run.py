@@ -81,8 +81,8 @@ class Run:
         if self.has_posts and self.topics:
             self.form = self._form_of(self.rows)
         if self.form != "lab":
-            for topic, of_topic in self.topics.items():
-                self.topics[topic] = list(map(self._with_formula_first, of_topic))
+            for topic, read in self.topics.items():
+                self.topics[topic] = list(map(self._with_formula_first, read))
 
     @classmethod
     def read(
