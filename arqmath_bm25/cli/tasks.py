@@ -352,13 +352,12 @@ def search(
                 tell(f"did you mean {suggestion}?")
 
             chosen = ranking.chosen(variant)
-            text, labels = opened.chosen(query)
+            text, labels = opened.labels.chosen(query)
             topic = ranking.topic(text)
-            counts: Counter[str] = Counter()
             if labels or as_json:
                 hits, counts = opened.search_chosen(topic, labels, chosen, depth, posts)
             else:  # without the counts a search goes no deeper than the hits that are shown
-                hits = opened.best(topic, chosen, depth, posts)
+                hits, counts = opened.best(topic, chosen, depth, posts), Counter()
             explanations: Sequence[list[Part] | None] = [None] * len(hits)
             if explain:
                 explanations = opened.explain(topic, chosen, hits)
@@ -371,14 +370,11 @@ def search(
             body = answer(query, name, chosen, suggestion, counts, shown)
             results.print(json.dumps(body, ensure_ascii=False), markup=False)
             continue
-        if not hits and posts.is_open:
-            results.print(ranking.nothing)
-        elif not hits:
-            results.print(NONE_PASSES)
+        if not hits:
+            results.print(ranking.nothing if posts.is_open else NONE_PASSES)
 
-        shown_hits = zip(hits, found, explanations, strict=True)
-        for rank, (hit, shown_hit, parts) in enumerate(shown_hits, 1):
-            show_hit(rank, hit, shown_hit, opened.collection, parts or ())
+        for rank, (hit, parts) in enumerate(zip(hits, explanations, strict=True), 1):
+            show_hit(rank, hit, found[rank - 1], opened.collection, parts or ())
 
 
 def _check_query(task: str, query: str) -> None:

@@ -53,7 +53,7 @@ from arqmath_bm25.tasks.declaration_ranker import DeclarationRanker
 from arqmath_bm25.tasks.document_fields import NOTHING, document_fields
 from arqmath_bm25.tasks.document_parts import WORDS, PartForms, write_parts
 from arqmath_bm25.tasks.document_task import DocumentTask, FieldRanker
-from arqmath_bm25.tasks.labels import Labels, labels_of, write_labels
+from arqmath_bm25.tasks.labels import labels_of, write_labels
 from arqmath_bm25.tasks.settings import DocumentSettings, kind
 from arqmath_bm25.tasks.task import Found, OpenIndex, Ranker, TopicFile
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
@@ -338,22 +338,15 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
 
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return a document as a hit without a score, None if there is none."""
-        if not index.texts.has(docno):
-            return None
-        return Hit(docno, 0)
+        if index.texts.has(docno):
+            return Hit(docno, 0)
+        return None
 
     def words(self, index: OpenIndex) -> WrittenWords:
         """Return the words of the documents."""
         text = self.settings.analysis.text
         analyze = WordAnalyzer(text.stemmer, text.stop_words)
         return WrittenWords(index.directory, index.searcher(), analyze)
-
-    def labels(self, index: OpenIndex) -> Labels | None:
-        """Return the labels of the documents, None if no document has one."""
-        labels = Labels(index.directory)
-        if not labels.known:
-            return None
-        return labels
 
     def texts(self, index: OpenIndex) -> _DocumentTable:
         """Return the table of documents."""
@@ -372,8 +365,7 @@ class _DocumentTable:
 
     def has(self, doc_id: str) -> bool:
         """Return whether there is a document with this id."""
-        (row,) = self.ids.find([doc_id])
-        return bool(row >= 0)
+        return bool(self.ids.find([doc_id])[0] >= 0)
 
     def read(self, doc_id: str) -> UserDocument | None:
         """Return a document; None if its row is not the one that was indexed.

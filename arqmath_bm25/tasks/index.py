@@ -34,7 +34,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 from arqmath_bm25.core.building import DOCUMENTS, building, sweep
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest
@@ -51,9 +51,6 @@ from arqmath_bm25.engines.opensearch.cluster_index import check_rights
 from arqmath_bm25.tasks.cluster_store import ClusterBuild, is_loaded
 from arqmath_bm25.tasks.document_parts import PartForms, clear
 from arqmath_bm25.tasks.index_content import IndexContent
-
-if TYPE_CHECKING:
-    from arqmath_bm25.tasks.task import IndexedTask
 
 
 class ReadyStore(NamedTuple):
@@ -86,8 +83,13 @@ def ensure(
             sweep(store)
             ready.append(ReadyStore(store, None))
 
+    # An engine that is not available is found out before hours of work.
+    for engine in to_build:
+        if engine.name == "lucene" and content.task.fields:
+            prepare()
+        if engine.name == "opensearch":
+            check_rights(engine.hosts, engine.replicas)
     if to_build:
-        _check_engines(to_build, content.task)
         ready += _build(content, to_build, workers, keep_documents)
     return ready
 
@@ -169,12 +171,3 @@ def _index(
             write_flat(documents, flat_directory(searched), count, workers)
         else:
             index_parts(documents, searched, tuple(fields[1:]), count, workers)
-
-
-def _check_engines(engines: Iterable[Engine], task: IndexedTask[Any]) -> None:
-    """Raise InputError for an engine that is not available, before hours of work."""
-    for engine in engines:
-        if engine.name == "lucene" and task.fields:
-            prepare()
-        if engine.name == "opensearch":
-            check_rights(engine.hosts, engine.replicas)

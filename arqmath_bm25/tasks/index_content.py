@@ -26,11 +26,6 @@ LOCAL: Final[tuple[LocalName, ...]] = get_args(LocalName)
 _TABLES: Final = "tables"  # in place of an engine, where none searches
 
 
-def folder_of(task: Task[Any] | type[Task[Any]], collection: Collection) -> Path:
-    """Return the folder of the stores of a task."""
-    return collection.indexes / task.place(collection) / task.name
-
-
 @dataclass(frozen=True, eq=False)
 class IndexContent:
     """Everything that determines the content of an index, and the folder of its stores."""
@@ -53,7 +48,7 @@ class IndexContent:
         return cls(
             task=task,
             collection=collection,
-            folder=folder_of(task, collection),
+            folder=collection.indexes / task.place(collection) / task.name,
             recipe=recipe,
             sources=files,
             digest=content_digest(recipe, files),

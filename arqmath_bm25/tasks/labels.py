@@ -48,11 +48,13 @@ def write_labels(lines: Iterable[str], directory: Path) -> None:
 
 
 class Labels:
-    """The labels of all documents, by row."""
+    """The labels of all documents, by row; there are none if a task writes no such file."""
 
     def __init__(self, directory: Path) -> None:
         """Read the labels of a store; NoIndexError if they are not as written."""
-        lines = read_bytes(directory / FILE).tobytes().decode().split("\n")
+        lines: list[str] = []
+        if (directory / FILE).exists():
+            lines = read_bytes(directory / FILE).tobytes().decode().split("\n")
         self._of = [line.split("\t") if line else [] for line in lines]
         self.known = {label.casefold(): label for labels in self._of for label in labels}
 
@@ -64,7 +66,9 @@ class Labels:
             if label:
                 chosen.append(label)
                 query = query.replace(typed, "", 1)
-        return " ".join(query.split()), chosen
+        if self.known:
+            query = " ".join(query.split())
+        return query, chosen
 
     def passing(self, rows: Iterable[int], chosen: Iterable[str]) -> list[bool]:
         """Return of each row whether it has one of the chosen labels of each kind."""

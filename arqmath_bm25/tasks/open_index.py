@@ -39,12 +39,12 @@ from arqmath_bm25.tasks.index_content import (
     of_config,
     with_needed,
 )
+from arqmath_bm25.tasks.labels import Labels
 from arqmath_bm25.tasks.post_filter import ALL_POSTS, FIRST_SEARCHED, SEARCHED, PostFilter
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.tasks.labels import Labels
     from arqmath_bm25.tasks.task import Ranker, Task
     from arqmath_bm25.tasks.written_words import WrittenWords
 
@@ -152,15 +152,9 @@ class Index:
         return self.task.words(self)
 
     @cached_property
-    def labels(self) -> Labels | None:
-        """What its documents can be chosen by, if it keeps that."""
-        return self.task.labels(self)
-
-    def chosen(self, query: str) -> tuple[str, list[str]]:
-        """Return a query without the labels that choose documents, and these."""
-        if self.labels is None:
-            return query, []
-        return self.labels.chosen(query)
+    def labels(self) -> Labels:
+        """What its documents can be chosen by."""
+        return Labels(self.directory)
 
     def search_chosen(
         self, topic: Topic, chosen: Sequence[str], variant: str, depth: int, posts: PostFilter
@@ -169,7 +163,7 @@ class Index:
 
         Without a text these are the documents in their order.
         """
-        if self.labels is None:
+        if not self.labels.known:
             return self.best(topic, variant, depth, posts), Counter()
 
         if topic.title or not chosen:
@@ -192,7 +186,7 @@ class Index:
         """Return a query with its unknown words replaced by known ones; "" if nothing changes."""
         if self.words is None:
             return ""
-        text, chosen = self.chosen(text)
+        text, chosen = self.labels.chosen(text)
         better = self.words.suggested(text, self._read(text))
         if better:
             better = " ".join([better, *chosen])
@@ -298,18 +292,15 @@ class Index:
         settings = task.settings.model_dump(mode="json")
         digest = digest_of_sources(self.manifest.sources)
         data = {"name": task.place(self.collection), "sha256": digest}
-        files = {}
+        qrels = None
         if topics:
-            (source,) = sources([topics])
-            files["topics"] = asdict(source)
             data["topics"] = topics.name
             qrels = task.judgments(self.collection, topics)
-            if qrels:
-                (source,) = sources([qrels])
-                files["qrels"] = asdict(source)
-        if queries:
-            (source,) = sources([queries])
-            files["queries"] = asdict(source)
+        files = {}
+        for key, path in (("topics", topics), ("qrels", qrels), ("queries", queries)):
+            if path:
+                (source,) = sources([path])
+                files[key] = asdict(source)
 
         cluster = {}
         if self._is_in_cluster:
@@ -357,12 +348,12 @@ class Index:
         Of these the best that `posts` lets through, which may be far down the ranking. Raises
         InputError if the task finds something without tags.
         """
-        if posts.is_open:
-            (hits,) = self.rank([topic], variant, depth, 1)
-            return [hit for hit in hits if hit.score > 0]
-        if not self.task.finds_posts:
-            raise InputError(f"{self.task.name}: only task1 and task2 know tags and years")
-        for searched in (FIRST_SEARCHED, max(depth, SEARCHED)):
+        depths = [depth]
+        if not posts.is_open:
+            depths = [FIRST_SEARCHED, max(depth, SEARCHED)]
+            if not self.task.finds_posts:
+                raise InputError(f"{self.task.name}: only task1 and task2 know tags and years")
+        for searched in depths:
             (hits,) = self.rank([topic], variant, searched, 1)
             matching = [hit for hit in hits if hit.score > 0]
             passing = list(islice(posts.passing(matching, self.collection), depth))

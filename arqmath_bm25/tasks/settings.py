@@ -74,6 +74,20 @@ class TaskSettings(Settings):
         """Return the tag of the run of a variant: the last column of its rows."""
         return str(variant)
 
+    @model_validator(mode="after")
+    def _known_variants(self) -> Self:
+        primary = "primary"
+        if hasattr(self, "run"):
+            primary = "run.primary"
+        named = [(primary, self.primary)]
+        for key in ("rerank", "cited"):
+            named += [(key, variant) for variant in getattr(self, key, ())]
+        for key, variant in named:
+            if variant not in self.variants:
+                known = ", ".join(self.variants)
+                raise ValueError(f"{key}: {variant!r} is not among the variants {known}")
+        return self
+
 
 class FieldBm25Settings(Settings):
     """Parameters of BM25 for one field."""
@@ -176,11 +190,6 @@ class LabSettings(TaskSettings):
         """Return the tag of the run of a variant."""
         return self.run.tag(task, variant)
 
-    @model_validator(mode="after")
-    def _known_primary(self) -> Self:
-        _check_primary("run.primary", self.primary, self.variants)
-        return self
-
 
 class RankingSettings(LabSettings):
     """Settings that Tasks 1 and 2 share."""
@@ -281,9 +290,6 @@ class Task1Settings(FieldSettings):
             raise ValueError("variants: with the model linked nothing is weighed; weights are 1")
         if self.bm25.fields and self.model != "bm25":
             raise ValueError(f"bm25.fields: not with the model {self.model}; delete this key")
-        for variant in self.rerank:
-            if variant not in self.variants:
-                raise ValueError(f"rerank: {variant!r} is not among the variants")
         return self
 
 
@@ -323,13 +329,6 @@ class DocumentSettings(FieldSettings):
     variants: dict[DocumentVariant, dict[str, Weight]]
     ridge: RidgeSettings = RidgeSettings()
     cited: dict[DocumentVariant, CitedSettings] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _known_cited(self) -> Self:
-        for variant in self.cited:
-            if variant not in self.variants:
-                raise ValueError(f"cited: {variant!r} is not among the variants")
-        return self
 
 
 class FormulaVariant(Settings):
@@ -404,13 +403,7 @@ class NlpsSettings(TaskSettings):
     variants: dict[NamePart, Annotated[TfidfVariant | RidgeVariant, Field(discriminator="method")]]
 
     @model_validator(mode="after")
-    def _known_primary(self) -> NlpsSettings:
-        _check_primary("primary", self.primary, self.variants)
+    def _any_view(self) -> Self:
         if not any(self.ridge.kernel.values()):
             raise ValueError("ridge.kernel: at least one weight must be above 0")
         return self
-
-
-def _check_primary(key: str, primary: str, variants: Mapping[Any, Any]) -> None:
-    if primary not in variants:
-        raise ValueError(f"{key}: {primary!r} is not among the variants {', '.join(variants)}")

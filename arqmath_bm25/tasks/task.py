@@ -33,7 +33,6 @@ from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document, Engine, Searcher
 from arqmath_bm25.tasks.document_parts import PartForms
-from arqmath_bm25.tasks.labels import Labels
 from arqmath_bm25.tasks.queries import advice, marked_topic
 from arqmath_bm25.tasks.settings import TaskSettings
 from arqmath_bm25.tasks.written_words import WrittenWords
@@ -137,8 +136,7 @@ class Found(NamedTuple):
 
 def listed(counts: Mapping[str, int]) -> str:
     """Join the counts that are not zero: "3 questions, 1 wiki"."""
-    parts = [counted(count, kind) for kind, count in counts.items() if count]
-    return ", ".join(parts)
+    return ", ".join(counted(count, kind) for kind, count in counts.items() if count)
 
 
 class Task(ABC, Generic[S]):
@@ -193,11 +191,15 @@ class Task(ABC, Generic[S]):
         return task
 
     @property
+    def _latex(self) -> Any:
+        """The settings of formulas, which an analysis may have among its own."""
+        analysis = self.index_task.settings.analysis
+        return getattr(analysis, "latex", analysis)
+
+    @property
     def tokenizer(self) -> str | None:
         """The name of the user's own tokenizer, if the analysis has one."""
-        analysis = getattr(self.index_task.settings, "analysis", None)
-        name: str | None = getattr(getattr(analysis, "latex", None), "tokenizer", None)
-        return name
+        return getattr(self._latex, "tokenizer", None)
 
     @classmethod
     @abstractmethod
@@ -212,14 +214,12 @@ class Task(ABC, Generic[S]):
     @property
     def delimiters(self) -> Delimiters:
         """The delimiters of formulas in posts and queries."""
-        analysis = getattr(self.index_task.settings, "analysis", None)
-        return getattr(getattr(analysis, "latex", analysis), "delimiters", "mathjax")
+        return getattr(self._latex, "delimiters", "mathjax")
 
     @property
     def macros(self) -> str:
         """Macro definitions for all posts and queries."""
-        analysis = getattr(self.index_task.settings, "analysis", None)
-        return getattr(getattr(analysis, "latex", None), "macros", "")
+        return getattr(self._latex, "macros", "")
 
     def documents(self, collection: Collection) -> Iterator[tuple[str, Document]]:
         """Yield every document as text and as its terms, for other engines."""
@@ -235,9 +235,13 @@ class Task(ABC, Generic[S]):
         `chosen` are years or files, all years of the collection without. Raises InputError for what
         is not there.
         """
+        return collection.layout.topic_files(self._lab_of_topics, chosen)
+
+    @property
+    def _lab_of_topics(self) -> labs.LabTask:
         if self.lab == "task2":
-            return collection.layout.topic_files("task2", chosen)
-        return collection.layout.topic_files("task1", chosen)
+            return "task2"
+        return "task1"
 
     def read(
         self, collection: Collection, folder: str, path: Path, index: OpenIndex | None = None
@@ -259,7 +263,7 @@ class Task(ABC, Generic[S]):
     def judgments(self, collection: Collection, topics: Path) -> Path | None:
         """Return the judgments of a topic file, if the collection has both."""
         layout = collection.layout
-        lab: labs.LabTask = "task2" if self.lab == "task2" else "task1"
+        lab = self._lab_of_topics
         for year in layout.years(lab, "qrels"):
             if year in layout.years(lab) and layout.topics(lab, year) == topics:
                 return layout.qrels(lab, year)
@@ -339,10 +343,6 @@ class Task(ABC, Generic[S]):
         """Return the words of the documents as written; None if the index does not keep them."""
         return None
 
-    def labels(self, index: OpenIndex) -> Labels | None:
-        """Return what documents can be chosen by; None if an index does not keep it."""
-        return None
-
     @abstractmethod
     def found(self, hit: Hit, index: OpenIndex) -> Found:
         """Return the records of a hit."""
@@ -350,10 +350,7 @@ class Task(ABC, Generic[S]):
     def found_post(self, post: Post, collection: Collection) -> Found:
         """Return the records of a post: it, and the question that it answers."""
         question = collection.question_of(post)
-        title = ""
-        if question:
-            title = question.title or ""
-
+        title = getattr(question, "title", None) or ""
         return Found(title, post.body, "", self.delimiters, post, question)
 
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
@@ -431,7 +428,4 @@ class IndexedTask(Task[S]):
         """Account for every row, in words."""
         others = dict(counts)
         indexed = counted(others.pop("documents"), f"{self.title.lower()} indexed")
-        left = listed(others)
-        if not left:
-            return indexed
-        return f"{indexed}, {left}"
+        return ", ".join(filter(None, (indexed, listed(others))))

@@ -235,7 +235,7 @@ class SearchPages:
         """Return a query as its index reads it."""
         index = self._indexes[query.task]
         task = index.task
-        text, labels = index.chosen(query.q)
+        text, labels = index.labels.chosen(query.q)
         completed = text
         if query.prefix:
             completed = index.completed(text)

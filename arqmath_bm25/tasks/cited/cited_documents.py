@@ -20,9 +20,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from arqmath_bm25.analysis.analyzer import Analyzer
-from arqmath_bm25.analysis.html import Delimiters, read_body, read_title
-from arqmath_bm25.analysis.settings import AnalysisSettings
+from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import UserDocument, read_documents
 from arqmath_bm25.collection.references import Statement
@@ -105,6 +103,7 @@ def _learn(
     of the index have changed since it was built.
     """
     from arqmath_bm25.tasks.cited.ridge import References
+    from arqmath_bm25.tasks.cited.text_kernel import words_only
 
     collection = index.collection
     asked = index.manifest.recipe.get("chosen", {}).get("train")
@@ -118,10 +117,14 @@ def _learn(
     delimiters = settings.analysis.latex.delimiters
     statements = []
     for document in _referring(collection.train or corpus, ids):
-        statements.append(_statement(document, delimiters))
+        title, body = document.marked(delimiters).contents(delimiters)
+        text = f"{title.text} {body.text}".strip()
+        references = tuple(dict.fromkeys(document.references))
+        statements.append(Statement(document.doc_id, text, references))
     _tell_of_cost(collection.train or collection.given, len(statements))
+    analyzer = words_only(settings.analysis.text)
     with status("Learning from references"):
-        learnt = References.learn(statements, Candidates(ids), settings.ridge, _analyzer(settings))
+        learnt = References.learn(statements, Candidates(ids), settings.ridge, analyzer)
 
     store = _store(index)
     try:
@@ -152,18 +155,6 @@ def _tell_of_cost(source: str | Path, number: int) -> None:
         f"{source}: the variant cited learns from the references of "
         f"{counted(number, 'statements')}, without those of the query itself, {form}{cost}"
     )
-
-
-def _statement(document: UserDocument, delimiters: Delimiters) -> Statement:
-    title, body = document.marked(delimiters).contents(delimiters)
-    text = f"{title.text} {body.text}".strip()
-    references = tuple(dict.fromkeys(document.references))
-    return Statement(document.doc_id, text, references)
-
-
-def _analyzer(settings: DocumentSettings) -> Analyzer:
-    analysis = AnalysisSettings(text=settings.analysis.text)
-    return Analyzer(analysis, ngrams=False)
 
 
 class CitedRanker(Ranker):
@@ -257,11 +248,12 @@ class CitedRanker(Ranker):
                 train="FILE",
             )
         from arqmath_bm25.tasks.cited.ridge import References
+        from arqmath_bm25.tasks.cited.text_kernel import words_only
 
         with suppress(NoIndexError):  # it is damaged
             if is_learnt(index):
                 place = _store(index) / _FILES
-                analyzer = _analyzer(self._settings)
+                analyzer = words_only(self._settings.analysis.text)
                 return References.load(place, self._settings.ridge, analyzer)
         return _learn(index, self._corpus, self._ids, self._settings)
 
@@ -287,26 +279,19 @@ class CitedRanker(Ranker):
         """Return the weighted parts that are learnt, topics × documents."""
         learnt = self._references
         chosen = self._settings.cited[variant]  # type: ignore[index]
+        delimiters = self._settings.analysis.latex.delimiters
         texts = []
         hidden = []
         for topic in topics:
-            text = self._text(topic)
+            title = read_title(topic.title, delimiters)
+            body = read_body(topic.question, delimiters)
+            text = f"{title.text} {body.text}".strip()
             texts.append(text)
             hidden.append(self._hidden(topic, text, chosen.earlier))
 
         queries = learnt.queries(texts, hidden, near=chosen.earlier)
         parts = learnt.parts(queries)
-        return {
-            "ridge": chosen.ridge * parts["ridge"],
-            "profile": chosen.profile * parts["profile"],
-            "citations": chosen.citations * parts["citations"],
-        }
-
-    def _text(self, topic: Topic) -> str:
-        delimiters = self._settings.analysis.latex.delimiters
-        title = read_title(topic.title, delimiters)
-        body = read_body(topic.question, delimiters)
-        return f"{title.text} {body.text}".strip()
+        return {name: getattr(chosen, name) * scores for name, scores in parts.items()}
 
     def _hidden(self, topic: Topic, text: str, earlier: bool) -> list[int]:
         """Return the rows of the statements from which a topic does not learn."""
@@ -330,8 +315,7 @@ class CitedRanker(Ranker):
 
 
 def _total(parts: Mapping[str, CandidateScores]) -> CandidateScores:
-    scores = list(parts.values())
-    return np.asarray(np.sum(scores, axis=0))
+    return np.asarray(np.sum(list(parts.values()), axis=0))
 
 
 def _unit(hits: Sequence[Hit]) -> float:

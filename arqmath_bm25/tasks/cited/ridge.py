@@ -219,14 +219,8 @@ class References:
 
     def with_text(self, text: str) -> list[int]:
         """Return the rows of the statements that have this text, apart from white space."""
-        return self._rows_of_digest.get(_digest(text), [])
-
-    @cached_property
-    def _rows_of_digest(self) -> dict[str, list[int]]:
-        rows: dict[str, list[int]] = {}
-        for row, digest in enumerate(self.digests):
-            rows.setdefault(digest, []).append(row)
-        return rows
+        asked = _digest(text)
+        return [row for row, digest in enumerate(self.digests) if digest == asked]
 
     @cached_property
     def _targets(self) -> sparse.csr_matrix:
@@ -276,15 +270,13 @@ class References:
 
     def parts(self, queries: Queries) -> dict[str, Matrix]:
         """Return the parts of the scores, queries × candidates, each scaled to 1 at most."""
-        ridge = np.asarray(queries.influence @ self._targets)
-        profile = np.asarray(queries.similarity @ self._profiles)
         number = len(queries.similarity)
-        citations = np.repeat(self._citations, number, axis=0)
-        return {
-            "ridge": scaled(ridge),
-            "profile": scaled(profile),
-            "citations": scaled(citations),
+        parts = {
+            "ridge": np.asarray(queries.influence @ self._targets),
+            "profile": np.asarray(queries.similarity @ self._profiles),
+            "citations": np.repeat(self._citations, number, axis=0),
         }
+        return {name: scaled(scores) for name, scores in parts.items()}
 
 
 def _digest(text: str) -> str:

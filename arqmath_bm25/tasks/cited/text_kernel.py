@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy import sparse
 
+from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import read_title
+from arqmath_bm25.analysis.settings import AnalysisSettings, TextSettings
 from arqmath_bm25.analysis.terms import ngrams
 from arqmath_bm25.core.system import needed_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from arqmath_bm25.analysis.analyzer import Analyzer
     from arqmath_bm25.tasks.settings import View
 
     Matrix = NDArray[np.float64]
@@ -73,21 +74,20 @@ class TextVectors:
         with needed_by("premise selection", "nlps"):
             from sklearn.feature_extraction import FeatureHasher  # takes a second to import
 
-        views: dict[View, Callable[[str], Sequence[str]]] = {
-            "tokens": _token_ngrams,
-            "characters": _character_ngrams,
-            "words": self._stemmed_words,
-        }
         hasher = FeatureHasher(_COLUMNS, input_type="string", alternate_sign=False)
         bags = []
         for view in self._weights:
-            terms = map(views[view], texts)
+            terms = (self._terms(view, text) for text in texts)
             bags.append(hasher.transform(terms))
         return bags
 
-    def _stemmed_words(self, text: str) -> Sequence[str]:
-        content = read_title(text)
-        return self._analyzer(content).words.words
+    def _terms(self, view: View, text: str) -> Sequence[str]:
+        """Return the bag of terms that a view makes of a text."""
+        if view == "tokens":
+            return ngrams(_TOKEN.findall(text), 1, 3)
+        if view == "characters":
+            return [text[start : start + 5] for start in range(len(text) - 4)]
+        return self._analyzer(read_title(text)).words.words
 
     def _vectors(self, bags: list[sparse.csr_matrix]) -> sparse.csr_matrix:
         """Return the vectors of bags, which are taken out of the list one by one and so freed."""
@@ -102,14 +102,9 @@ class TextVectors:
         return sparse.hstack(vectors, "csr")
 
 
-def _token_ngrams(text: str) -> Sequence[str]:
-    tokens = _TOKEN.findall(text)
-    return ngrams(tokens, 1, 3)
-
-
-def _character_ngrams(text: str) -> Sequence[str]:
-    starts = range(len(text) - 4)
-    return [text[start : start + 5] for start in starts]
+def words_only(text: TextSettings) -> Analyzer:
+    """Return the analyzer of the words of texts, without formulas."""
+    return Analyzer(AnalysisSettings(text=text), ngrams=False)
 
 
 def _unit(bag: sparse.csr_matrix, idf: Matrix) -> sparse.csr_matrix:

@@ -108,11 +108,7 @@ class Ridge:
         explained = []
         for premise in premises:
             place = position[premise]
-            of_premise = []
-            for name, scores in parts.items():
-                score = float(scores[0, place])
-                of_premise.append(Part(name, score))
-            explained.append(of_premise)
+            explained.append([Part(name, float(of[0, place])) for name, of in parts.items()])
 
         return explained
 

@@ -6,13 +6,11 @@ An index holds what was fitted to the training set, in `model/`; no engine searc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar, Final
 
-from arqmath_bm25.analysis.analyzer import Analyzer
-from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.premises import read_premises, read_statements
 from arqmath_bm25.collection.references import Statement
@@ -21,6 +19,7 @@ from arqmath_bm25.core.labs import PREMISES, SPLITS
 from arqmath_bm25.core.progress import status
 from arqmath_bm25.core.records import Hit, Part, Topic
 from arqmath_bm25.core.workers import Workers
+from arqmath_bm25.tasks.cited.text_kernel import words_only
 from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.premises.premise_ridge import Model, Ridge
 from arqmath_bm25.tasks.premises.tfidf import Tfidf
@@ -73,7 +72,7 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
             raise InputError(f"{files.train}: no statement names premises; is this a test set?")
 
         with status("Learning from the training set"):
-            analyzer = _analyzer(self.settings)
+            analyzer = words_only(self.settings.analysis.text)
             model = Model.fit(premises, training, self.settings.ridge, analyzer)
             model.save(place / _MODEL)
 
@@ -94,12 +93,9 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
         sets: list[tuple[str, Path]] = []
         for name in chosen or files.splits() or SPLITS[:1]:  # the last says what is missing
             if name in SPLITS:
-                path = files.statements(name)
-                sets.append((name, path))
+                sets.append((name, files.statements(name)))
             else:
-                path = Path(name)
-                sets.append((path.stem, path))
-
+                sets.append((Path(name).stem, Path(name)))
         return sets
 
     def read(
@@ -111,9 +107,7 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
                 f"{path}: no such file; expected {', '.join(SPLITS)} or a file of "
                 "statements in the form of dev_set.json"
             )
-        topics = []
-        for statement in read_statements(path):
-            topics.append(Topic(statement.statement_id, statement.text))
+        topics = [Topic(each.statement_id, each.text) for each in read_statements(path)]
         return TopicFile(folder, path, topics)
 
     def judgments(self, collection: Collection, topics: Path) -> Path | None:
@@ -126,28 +120,23 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
 
     def found(self, hit: Hit, index: OpenIndex) -> Found:
         """Return the text of a premise; none if it is only cited in the training set."""
-        text = index.texts().get(hit.doc_id, "")
-        return Found(text=text)
+        return Found(text=index.texts().get(hit.doc_id, ""))
 
     def texts(self, index: OpenIndex) -> Callable[[], dict[str, str]]:
         """Return what reads the texts of all premises, once."""
-        return cache(partial(_texts, index.collection.premises.knowledge_base))
+        knowledge_base = index.collection.premises.knowledge_base
+
+        @cache
+        def texts() -> dict[str, str]:
+            return {each.premise_id: each.text for each in read_premises(knowledge_base)}
+
+        return texts
 
     def find(self, docno: str, index: OpenIndex) -> Hit | None:
         """Return a premise of the knowledge base."""
-        if docno not in index.texts():
-            return None
-        return Hit(docno, 0)
-
-
-def _texts(knowledge_base: Path) -> dict[str, str]:
-    premises = read_premises(knowledge_base)
-    return {premise.premise_id: premise.text for premise in premises}
-
-
-def _analyzer(settings: NlpsSettings) -> Analyzer:
-    analysis = AnalysisSettings(text=settings.analysis.text)
-    return Analyzer(analysis, ngrams=False)
+        if docno in index.texts():
+            return Hit(docno, 0)
+        return None
 
 
 class PremiseRanker(Ranker):
@@ -188,7 +177,8 @@ class PremiseRanker(Ranker):
     def model(self) -> Model:
         """What is learnt from the training set."""
         directory = self._index.directory / _MODEL
-        return Model.load(directory, self._settings.ridge, _analyzer(self._settings))
+        analyzer = words_only(self._settings.analysis.text)
+        return Model.load(directory, self._settings.ridge, analyzer)
 
     def method(self, variant: str) -> Tfidf | Ridge:
         """Return the method of a variant, opened once for all threads."""
