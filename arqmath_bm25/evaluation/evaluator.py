@@ -126,7 +126,6 @@ def _score_documents(ranked: Rankings, judgments: Judgments, measures: Iterable[
 
 def _score_texts(ranked: Rankings, judgments: Judgments, measures: Iterable[Measure]) -> Score:
     """Score the first answer of each topic; measures of rankings do not apply."""
-    del measures
     answers = {}
     for topic, ranking in ranked.topics.items():
         answers[topic] = next(iter(ranking))
@@ -136,7 +135,6 @@ def _score_texts(ranked: Rankings, judgments: Judgments, measures: Iterable[Meas
 
 def _score_premises(ranked: Rankings, judgments: Judgments, measures: Iterable[Measure]) -> Score:
     """Score predicted premises; measures of graded rankings do not apply."""
-    del measures
     return score_premises(ranked.topics, judgments.qrels)
 
 

@@ -97,11 +97,8 @@ def fuse_runs(
             rows = run.rules.order(run.topics.get(topic, []))
             rankings.append([(row.doc_id, row.score) for row in rows[:MAX_DEPTH]])
 
-        fused = fuse_rankings(rankings, weights, method, k)
-        hits[topic] = []
-        for doc, score in fused[:depth]:
-            post = post_of.get(doc, "")
-            hits[topic].append(Hit(doc, score, post))
+        fused = fuse_rankings(rankings, weights, method, k)[:depth]
+        hits[topic] = [Hit(doc, score, post_of.get(doc, "")) for doc, score in fused]
 
     return hits
 
@@ -142,11 +139,7 @@ def _posts(runs: Sequence[Run]) -> dict[str, str]:
 
 def _post_pairs(run: Run) -> dict[tuple[str, str], None]:
     """Return formula and post of the rows that have both, in the order of the rows."""
-    pairs: dict[tuple[str, str], None] = {}
-    for row in run.rows:
-        if row.post_id:
-            pairs[row.doc_id, row.post_id] = None
-    return pairs
+    return dict.fromkeys((row.doc_id, row.post_id) for row in run.rows if row.post_id)
 
 
 def fuse_rankings(

@@ -70,32 +70,22 @@ class Findings:
         self.error(rule, row, message)
 
     def _add(self, level: Level, rule: str, row: int | None, message: str) -> None:
-        key = (level, rule)
-        if key not in self._breaches:
-            self._breaches[key] = Breaches(level, rule)
-
-        breaches = self._breaches[key]
+        breaches = self._breaches.setdefault((level, rule), Breaches(level, rule))
         breaches.count += 1
         if breaches.count <= EXAMPLES:
-            example = Example(row, message)
-            breaches.examples.append(example)
+            breaches.examples.append(Example(row, message))
 
     def count(self, level: Level | None = None, rule: str | None = None) -> int:
         """Count the breaches of a level, of a rule, or all of them."""
         total = 0
         for breaches in self._breaches.values():
-            has_level = level in (None, breaches.level)
-            has_rule = rule in (None, breaches.rule)
-            if has_level and has_rule:
+            if level in (None, breaches.level) and rule in (None, breaches.rule):
                 total += breaches.count
         return total
 
     def by_rule(self) -> list[Breaches]:
         """Return the breaches of every rule, errors first."""
-        found = self._breaches.values()
-        errors = [breaches for breaches in found if breaches.level == "error"]
-        warnings = [breaches for breaches in found if breaches.level == "warning"]
-        return errors + warnings
+        return sorted(self._breaches.values(), key=lambda breaches: breaches.level != "error")
 
 
 _LONGEST_LINE: Final = 1 << 22  # bytes; an answer has 1,200 characters

@@ -149,20 +149,16 @@ class Run:
                 if fault:
                     findings.error(fault.rule, row.line, fault.message)
 
-        self._check_tags(findings)
+        if "" in self.tags:
+            findings.error("run id", None, "there are rows without a run id")
+        if len(self.tags) > 1:
+            some = ", ".join(map(repr, list(self.tags)[:3]))
+            message = f"{len(self.tags)} run ids ({some}, …); expected one"
+            findings.warn("run id", None, message)
 
         if isinstance(self.rules, LabRules) and self.topics:
             self.rules.check_topics(self.topics, labs, findings)
         return findings
-
-    def _check_tags(self, findings: Findings) -> None:
-        if "" in self.tags:
-            findings.error("run id", None, "there are rows without a run id")
-        if len(self.tags) > 1:
-            first_tags = list(self.tags)[:3]
-            some = ", ".join(map(repr, first_tags))
-            message = f"{len(self.tags)} run ids ({some}, …); expected one"
-            findings.warn("run id", None, message)
 
     @property
     def rows(self) -> list[RunRow]:
@@ -172,10 +168,7 @@ class Run:
     @property
     def tag(self) -> str:
         """The tag in its rows (the labs call it "run id"), or nothing."""
-        for tag in self.tags:
-            if tag:
-                return tag
-        return ""
+        return next(filter(None, self.tags), "")
 
     @cached_property
     def ids(self) -> FormulaIds | None:
@@ -219,10 +212,8 @@ class Run:
         """Describe the rows that do not count, in sentences."""
         notes = []
         for key, text in _NOTES.items():
-            count = counts[key]
-            if count:
-                sentence = text.format(depth=depth)
-                notes.append(f"{sentence}: {count:,}")
+            if counts[key]:
+                notes.append(f"{text.format(depth=depth)}: {counts[key]:,}")
 
         if self.form == "exchanged":
             notes.append("columns 2 and 3 (formula, post) are exchanged")
@@ -268,9 +259,7 @@ class Run:
         """Return the id of a row's document in judgments: of a formula, its visual id."""
         if self.ids is None or self.form == "visual":
             return row.doc_id
-
-        formula = id_numbers([row.doc_id])
-        index_row = self.ids.find(formula)[0]
+        (index_row,) = self.ids.find(id_numbers([row.doc_id]))
         return str(self.ids.visual[index_row])
 
     def leave_out(self, eligible: Eligible) -> Counter[str]:
@@ -346,9 +335,8 @@ class Run:
 
         as_lab = as_exchanged = 0
         if self.ids is not None:
-            swapped = [(post, formula) for formula, post in pairs]
             as_lab = self.ids.count_pairs(pairs)
-            as_exchanged = self.ids.count_pairs(swapped)
+            as_exchanged = self.ids.count_pairs([(post, formula) for formula, post in pairs])
 
         if as_lab == as_exchanged == 0:
             formulas, posts = map(set, zip(*pairs, strict=True))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,10 +30,12 @@ if TYPE_CHECKING:
     from arqmath_bm25.runs.eligible import Eligible
     from arqmath_bm25.runs.formula_ids import FormulaIds
 
-    Mask = NDArray[np.bool_]
+    Holds = Callable[[Sequence[str]], NDArray[np.bool_]]  # ids → which of them a collection has
+    PlainIds = tuple[Iterable[str], Iterable[str]]  # documents and posts
 
 # What may be done with runs; a task need not support all of it.
 Use = Literal["fuse", "pool", "validate", "report", "report scores", "moves", "TREC form"]
+Ranked = tuple[int, float, str]  # rank, score and run id of a row
 
 
 # Ids are compared as strings, so "07" is not "7".
@@ -94,7 +95,7 @@ def number(text: str) -> float:
     return value
 
 
-class RunRules(ABC):
+class RunRules:
     """The rules of a task: how rows are read and written, which count, how they are measured."""
 
     task: ClassVar[labs.RunTask]
@@ -185,11 +186,8 @@ class RunRules(ABC):
         fields = zip(count(1), topics, docs, ordered, scores, tags, posts, repeat(""), repeat(""))
         return list(map(RunRow._make, fields))
 
-    def documents_of(
-        self, columns: Sequence[Sequence[str]]
-    ) -> tuple[Iterable[str], Iterable[str]] | None:
+    def documents_of(self, columns: Sequence[Sequence[str]]) -> PlainIds | None:
         """Return documents and posts from the columns between topic and rank; None if unclear."""
-        del columns
         return None
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
@@ -197,7 +195,10 @@ class RunRules(ABC):
         expected = len(self.columns)
         found = len(columns)
         if found == expected:
-            return self.record(line, columns, findings)
+            ranked = self.ranked_columns(line, columns, findings)
+            if ranked is None:
+                return None
+            return self.record(line, columns, ranked)
 
         names = ", ".join(self.columns)
         if self.trec_mark:
@@ -208,9 +209,9 @@ class RunRules(ABC):
         findings.unreadable("columns", line, message)
         return None
 
-    @abstractmethod
-    def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
-        """Return the row of the task's columns."""
+    def record(self, line: int, columns: Sequence[str], ranked: Ranked) -> RunRow:
+        """Return the row of the task's columns, by default of a topic and a document."""
+        return RunRow(line, columns[0], columns[1], *ranked)
 
     def is_trec(self, columns: Sequence[str]) -> bool:
         """Return whether a row has TREC's form in place of the task's own."""
@@ -220,7 +221,7 @@ class RunRules(ABC):
 
     def ranked_columns(
         self, line: int, columns: Sequence[str], findings: Findings
-    ) -> tuple[int, float, str] | None:
+    ) -> Ranked | None:
         """Return rank, score and run id of a row; None, and a finding, if one is unreadable."""
         first = self.columns.index("rank")
         rank_text, score_text, tag = columns[first : first + 3]
@@ -269,24 +270,20 @@ class RunRules(ABC):
 
     def row_task(self, path: Path) -> labs.RunTask:
         """Return the task whose columns a run has when it is read as a run of this task."""
-        del path
         return self.task
 
     def formula_ids(self, open_ids: Callable[[], FormulaIds] | None) -> FormulaIds | None:
         """Return the formula index, if documents of its runs are formulas and there is one."""
-        del open_ids
         return None
 
     def eligible(
         self, collection: Collection, open_ids: Callable[[], FormulaIds]
     ) -> Eligible | None:
         """Return the check of documents that runs may return; None if they may return all."""
-        del collection, open_ids
         return None
 
     def thread_of(self, collection: Collection) -> Callable[[str], str]:
         """Return a function from a post of its hits to the thread that it belongs to."""
-        del collection
         return str
 
     def judged_years(self, collection: Collection) -> tuple[str, ...]:
@@ -317,14 +314,12 @@ class RunRules(ABC):
                 year = labs.year_of(topics)
             return collection.layout.qrels(self.lab_task, year)
 
-    def holds(self, collection: Collection) -> Callable[[Sequence[str]], Mask] | None:
+    def holds(self, collection: Collection) -> Holds | None:
         """Return a function that says which judged ids a collection has; None if unknown."""
-        del collection
         return None
 
     def judged_apart(self, rows: Iterable[RunRow]) -> bool:
         """Return whether the judgments name documents by ids that the run does not have."""
-        del rows
         return False
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:

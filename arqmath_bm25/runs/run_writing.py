@@ -152,8 +152,7 @@ def hits_of(run: Run) -> Iterator[tuple[str, list[Hit]]]:
     for topic, rows in rankings.rows.items():
         hits = []
         for doc, row in rows.items():
-            answer = one_line(row.answer)
-            hits.append(Hit(doc, row.score, row.post_id, text=answer))
+            hits.append(Hit(doc, row.score, row.post_id, text=one_line(row.answer)))
         yield topic, hits
 
 
@@ -256,10 +255,18 @@ def ir_metadata(
 
     # Task 3 ranks with the settings of Task 1.
     ranking = settings.get("ranking", {}).get("settings", settings)
+    text = ranking.get("analysis", {}).get("text", {})
+    stop_words = "none"
+    if text.get("stop_words"):
+        stop_words = "arqmath_bm25.analysis.text"
     metadata["method"] = {
         "automatic": "-manual-" not in tag,
         "score ties": "descending id",
-        "indexing": _indexing_metadata(ranking),
+        "indexing": {
+            "tokenizer": "arqmath_bm25.analysis",
+            "stemmer": text.get("stemmer", "none"),
+            "stopwords": stop_words,
+        },
         "retrieval": _retrieval_metadata(ranking, variant),
     }
 
@@ -270,20 +277,6 @@ def ir_metadata(
     }
     metadata["data"] = {"test collection": data}
     return metadata
-
-
-def _indexing_metadata(settings: dict[str, Any]) -> dict[str, str]:
-    """Describe how documents become terms."""
-    text = settings.get("analysis", {}).get("text", {})
-    stop_words = "none"
-    if text.get("stop_words"):
-        stop_words = "arqmath_bm25.analysis.text"
-
-    return {
-        "tokenizer": "arqmath_bm25.analysis",
-        "stemmer": text.get("stemmer", "none"),
-        "stopwords": stop_words,
-    }
 
 
 def _retrieval_metadata(settings: dict[str, Any], variant: str) -> list[dict[str, Any]]:
@@ -311,7 +304,6 @@ def ir_metadata_of(run: Path) -> dict[str, Any]:
     for field in _IR_METADATA:
         if field in manifest:
             metadata[field] = manifest[field]
-
     if "implementation" not in metadata:
         raise InputError(
             f"{run}: no manifest beside it says how it was made; expected "

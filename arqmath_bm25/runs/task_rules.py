@@ -34,13 +34,13 @@ from arqmath_bm25.core.writing import read_manifest
 from arqmath_bm25.runs.eligible import eligible_answers, eligible_formulas
 from arqmath_bm25.runs.formula_ids import id_numbers
 from arqmath_bm25.runs.rows import RUN, Findings, RunRow, read_columns
-from arqmath_bm25.runs.run_rules import RunRules, first_rows, number
+from arqmath_bm25.runs.run_rules import RunRules, Use, first_rows, number
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.runs.eligible import Eligible
     from arqmath_bm25.runs.formula_ids import FormulaIds
-    from arqmath_bm25.runs.run_rules import Mask
+    from arqmath_bm25.runs.run_rules import Holds, PlainIds, Ranked
 
 WITHOUT_POST: Final = "TREC's columns; the lab expects the post as well"
 
@@ -134,6 +134,14 @@ _LAB_TABLE_MEASURES: Final = (
     "judged_at_10",
 )
 
+# Uses that need many documents for a topic.
+_UNRANKED: Final[Mapping[Use, str]] = {
+    "fuse": "a run of {task}; there is nothing to fuse",
+    "pool": "a run of {task}; there is nothing to pool",
+    "moves": "moves are listed of rankings of documents only",
+    "TREC form": "a run of {task} has no TREC form, only the lab's",
+}
+
 
 class AnswerRules(LabRules):
     """Task 1: answers, up to 1,000 a topic; of a repeated answer the first row counts."""
@@ -151,24 +159,16 @@ class AnswerRules(LabRules):
         self, collection: Collection, open_ids: Callable[[], FormulaIds]
     ) -> Eligible | None:
         """Return the check that documents are answers of the collection."""
-        del open_ids
         return eligible_answers(collection.posts)
 
-    def holds(self, collection: Collection) -> Callable[[Sequence[str]], Mask] | None:
+    def holds(self, collection: Collection) -> Holds | None:
         """Return a function that finds out which posts a collection has; None if unknown."""
         posts = collection.posts_if_known
         if posts is None:
             return None
+        return lambda ids: posts.find(id_numbers(ids).astype(np.int64)) >= 0
 
-        def has_posts(ids: Sequence[str]) -> Mask:
-            rows = posts.find(id_numbers(ids).astype(np.int64))
-            return rows >= 0
-
-        return has_posts
-
-    def documents_of(
-        self, columns: Sequence[Sequence[str]]
-    ) -> tuple[Iterable[str], Iterable[str]] | None:
+    def documents_of(self, columns: Sequence[Sequence[str]]) -> PlainIds | None:
         """Return the posts, with or without TREC's second column."""
         *marks, posts = columns
         for mark in set(chain.from_iterable(marks)):
@@ -182,13 +182,6 @@ class AnswerRules(LabRules):
             findings.warn("TREC form", line, "TREC's six columns; expected the lab's five")
             columns = [columns[0], *columns[2:]]
         return super().row(line, columns, findings)
-
-    def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
-        """Return the row of a topic and a post."""
-        ranked = self.ranked_columns(line, columns, findings)
-        if ranked is None:
-            return None
-        return RunRow(line, columns[0], columns[1], *ranked)
 
 
 class FormulaRules(LabRules):
@@ -221,21 +214,13 @@ class FormulaRules(LabRules):
         self, collection: Collection, open_ids: Callable[[], FormulaIds]
     ) -> Eligible | None:
         """Return the check that documents are formulas of posts."""
-        del collection
         return eligible_formulas(open_ids())
 
     def thread_of(self, collection: Collection) -> Callable[[str], str]:
         """Return a function from a post to its question."""
+        return lambda post_id: collection.post(post_id).parent_id or post_id
 
-        def question_of(post_id: str) -> str:
-            post = collection.post(post_id)
-            return post.parent_id or post_id
-
-        return question_of
-
-    def documents_of(
-        self, columns: Sequence[Sequence[str]]
-    ) -> tuple[Iterable[str], Iterable[str]] | None:
+    def documents_of(self, columns: Sequence[Sequence[str]]) -> PlainIds | None:
         """Return the formulas and their posts."""
         if len(columns) < 2 or any(map(self.trec_mark.fullmatch, columns[0])):
             return None
@@ -249,11 +234,8 @@ class FormulaRules(LabRules):
             columns = [columns[0], columns[2], "", *columns[3:]]
         return super().row(line, columns, findings)
 
-    def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
+    def record(self, line: int, columns: Sequence[str], ranked: Ranked) -> RunRow:
         """Return the row of a topic, a formula and a post."""
-        ranked = self.ranked_columns(line, columns, findings)
-        if ranked is None:
-            return None
         return RunRow(line, columns[0], columns[1], *ranked, columns[2])
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
@@ -278,14 +260,11 @@ class TextRules(LabRules):
     hit_columns = ("answer",)
     name_part = "-[extract|generate]"
     unsupported: ClassVar = {
-        "fuse": "a run of {task}; there is nothing to fuse",
-        "pool": "a run of {task}; there is nothing to pool",
-        "moves": "moves are listed of rankings of documents only",
+        **_UNRANKED,
         "report scores": (
             "answers of Task 3 are judged under ids of their own, which pages do not know; leave "
             "out the qrels, and score them with `arqmath-bm25 eval` and an answer map"
         ),
-        "TREC form": "a run of {task} has no TREC form, only the lab's",
     }
 
     def row_task(self, path: Path) -> labs.RunTask:
@@ -307,12 +286,8 @@ class TextRules(LabRules):
             columns = [*columns[:5], answer]
         return super().row(line, columns, findings)
 
-    def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
+    def record(self, line: int, columns: Sequence[str], ranked: Ranked) -> RunRow:
         """Return the row of an answer and the source that it names."""
-        ranked = self.ranked_columns(line, columns, findings)
-        if ranked is None:
-            return None
-
         topic = columns[0].strip()
         sources, answer = columns[4:]
         doc = sources.removeprefix(POST)
@@ -331,11 +306,7 @@ class TextRules(LabRules):
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return the rows, best first."""
-
-        def priority(row: RunRow) -> tuple[float, int, str]:
-            return row.score, -row.rank, row.doc_id
-
-        return sorted(rows, key=priority, reverse=True)
+        return sorted(rows, key=lambda row: (row.score, -row.rank, row.doc_id), reverse=True)
 
     def check(self, topic: str, rows: Sequence[RunRow], findings: Findings) -> None:
         """Report every fault in the rows of one topic."""
@@ -368,13 +339,10 @@ class PremiseRules(RunRules):
     grades: ClassVar = {1: "premise"}
     relevant = 1
     unsupported: ClassVar = {
-        "fuse": "a run of {task}; there is nothing to fuse",
-        "pool": "a run of {task}; there is nothing to pool",
-        "moves": "moves are listed of rankings of documents only",
+        **_UNRANKED,
         "validate": "a run of {task}, for which ARQMath has no rules",
         "report": "premises have no pages; a report shows Tasks 1, 2 and 3",
         "report scores": "premises have no pages; a report shows Tasks 1, 2 and 3",
-        "TREC form": "a run of {task} has no TREC form, only the lab's",
     }
     measures: ClassVar = {
         "map_500": f"AP@{labs.PREMISES}",
@@ -388,9 +356,7 @@ class PremiseRules(RunRules):
 
     def judged_years(self, collection: Collection) -> tuple[str, ...]:
         """Return the sets of statements whose premises are known: the test set masks them."""
-        known = set(labs.SPLITS[:1])
-        splits = collection.premises.splits()
-        return tuple(filter(known.__contains__, splits))
+        return tuple(split for split in collection.premises.splits() if split == labs.SPLITS[0])
 
     def judgments_named(self, collection: Collection, name: str) -> Path:
         """Return the file with the statements of a set; any other name is a path."""
@@ -402,7 +368,6 @@ class PremiseRules(RunRules):
         self, collection: Collection, run: Path, topics: Iterable[str], year: labs.Year | None
     ) -> Path:
         """Return the file with the statements of the set in whose folder a run lies."""
-        del topics, year
         folder = run.resolve().parent.name
         if folder in collection.premises.splits():
             return collection.premises.statements(folder)
@@ -419,9 +384,9 @@ class PremiseRules(RunRules):
             rank = ranks[row.topic_id]
             yield row._replace(rank=rank, score=1 / rank)
 
-    def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
-        """Return the row of a statement and a premise."""
-        return RunRow(line, columns[0], columns[1], 0, 0.0, "")
+    def ranked_columns(self, line: int, columns: Sequence[str], findings: Findings) -> Ranked:
+        """Return no rank yet: the order of the rows gives it."""
+        return 0, 0.0, ""
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return all rows that count, best first."""
@@ -448,22 +413,16 @@ class DocumentRules(RunRules):
     }
     table_measures = tuple(measures)
 
-    def holds(self, collection: Collection) -> Callable[[Sequence[str]], Mask] | None:
+    def holds(self, collection: Collection) -> Holds | None:
         """Return a function that finds out which documents a collection has; None if unknown."""
         corpus = collection.corpus
         if corpus is None or corpus.stat().st_size > QUICKLY_READ:
             return None
 
         known = {document.doc_id for document, _ in read_documents(corpus)}
+        return lambda ids: np.array([name in known for name in ids], np.bool_)
 
-        def has_documents(ids: Sequence[str]) -> Mask:
-            return np.fromiter(map(known.__contains__, ids), np.bool_, len(ids))
-
-        return has_documents
-
-    def documents_of(
-        self, columns: Sequence[Sequence[str]]
-    ) -> tuple[Iterable[str], Iterable[str]] | None:
+    def documents_of(self, columns: Sequence[Sequence[str]]) -> PlainIds | None:
         """Return the documents."""
         return columns[-1], repeat("")
 
@@ -473,11 +432,8 @@ class DocumentRules(RunRules):
             columns = [columns[0], "Q0", *columns[1:]]
         return super().row(line, columns, findings)
 
-    def record(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
+    def record(self, line: int, columns: Sequence[str], ranked: Ranked) -> RunRow:
         """Return the row of a query and a document."""
-        ranked = self.ranked_columns(line, columns, findings)
-        if ranked is None:
-            return None
         return RunRow(line, columns[0], columns[2], *ranked)
 
 
@@ -519,9 +475,8 @@ def detect_task(path: Path) -> labs.RunTask:
         return "task1"
     if letter == "B.":
         return "task2"
-    if len(columns) == 6 and columns[1] in ("Q0", "q0", "0"):
-        return "docs"
-    if len(columns) == 6 and not is_number[1] and all(is_number[3:5]):
+    is_ranked = not is_number[1] and all(is_number[3:5])
+    if len(columns) == 6 and (columns[1] in ("Q0", "q0", "0") or is_ranked):
         return "docs"
 
     if len(columns) not in (5, 6):
