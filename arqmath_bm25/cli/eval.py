@@ -30,7 +30,7 @@ from arqmath_bm25.cli.shared.tables import (
 )
 from arqmath_bm25.collection.collection import INDEXES
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.labs import YEARS, RunTask, Year
+from arqmath_bm25.core.labs import MAX_DEPTH, YEARS, RunTask, Year
 from arqmath_bm25.core.progress import console, status
 from arqmath_bm25.core.writing import TEXTS, refuse_endings
 from arqmath_bm25.evaluation.comparing import (
@@ -105,7 +105,7 @@ class Scoring:
             place.collection,
             qrels=self.qrels,
             ids=self.ids,
-            cut=not self.no_cut,
+            depth=None if self.no_cut else MAX_DEPTH,
             answer_map=self.answer_map,
             measures=measures,
             least_grade=self.topics_with_grade,

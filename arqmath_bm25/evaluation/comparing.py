@@ -50,9 +50,6 @@ _SEED: Final = 2020
 _TIE: Final = 1e-9
 
 
-_UNEQUAL_TOPICS: Final = "the runs have to be scored on the same topics, two or more"
-
-
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """One run against the first one, over the same topics."""
@@ -83,15 +80,10 @@ def compare(values: Mapping[str, Mapping[str, float]]) -> list[Comparison]:
 
     baseline, *others = names
     topics = list(values[baseline])
-    for name in others:
-        if list(values[name]) != topics:
-            raise InputError(_UNEQUAL_TOPICS)
-    if len(topics) < 2:
-        raise InputError(_UNEQUAL_TOPICS)
+    if len(topics) < 2 or any(list(of_run) != topics for of_run in values.values()):
+        raise InputError("the runs have to be scored on the same topics, two or more")
 
-    arrays = {}
-    for name in names:
-        arrays[name] = np.array(list(values[name].values()))
+    arrays = {name: np.array(list(of_run.values())) for name, of_run in values.items()}
     differences = [arrays[name] - arrays[baseline] for name in others]
 
     t_tests = list(map(_t_test, differences))
@@ -207,12 +199,7 @@ def find_significant(runs: Sequence[ScoredRun], key: str) -> set[int]:
         if list(run.score.values) != topics:
             return set()
         values[str(index)] = run.score.values_of(key)
-
-    significant = set()
-    for comparison in compare(values):
-        if comparison.randomization_holm < SIGNIFICANT:
-            significant.add(int(comparison.run))
-    return significant
+    return {int(pair.run) for pair in compare(values) if pair.randomization_holm < SIGNIFICANT}
 
 
 def may_contradict(keys: Sequence[str]) -> Sequence[str]:
@@ -234,18 +221,13 @@ class RunComparisons:
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as JSON: its measure, judgments, means, values and tests."""
-        means = {}
-        topics = 0
-        for run, topic_values in self.values.items():
-            means[run] = fmean(topic_values.values())
-            topics = len(topic_values)
-
+        first, *_ = self.values.values()
         return {
             "measure": self.measure,
             "qrels": self.qrels,
             "relevant": self.relevant,
-            "topics": topics,
-            "means": means,
+            "topics": len(first),
+            "means": {run: fmean(of_run.values()) for run, of_run in self.values.items()},
             "comparisons": list(map(asdict, self.comparisons)),
             "warnings": self.warnings,
         }
@@ -282,14 +264,9 @@ def compare_runs(runs: Sequence[ScoredRun], measure: str | None = None) -> RunCo
             name = str(run.file)
         scored[name] = run
 
-    values: dict[str, dict[str, float]] = {}
-    notes = []
-    for name, run in scored.items():
-        values[name] = run.score.values_of(key)
-        notes.append((name, run.score.warnings))
-
+    values = {name: run.score.values_of(key) for name, run in scored.items()}
     comparisons = compare(values)
-    warnings = shared_notes(notes)
+    warnings = shared_notes([(name, run.score.warnings) for name, run in scored.items()])
     warnings += _contradictions(scored, comparisons, key)
     return RunComparisons(
         key=key,
@@ -308,25 +285,19 @@ def _contradictions(
     """Return which measures say the opposite of the one that compares the runs."""
     averages = {name: run.score.averages() for name, run in scored.items()}
     first = next(iter(scored.values()))
-    keys = may_contradict(first.score.table_keys)
-
     notes = []
     for pair in comparisons:
-        means = averages[pair.run]
-        baseline = averages[pair.baseline]
         against = []
-        for key in keys:
-            difference = means[key] - baseline[key]
+        for key in may_contradict(first.score.table_keys):
+            difference = averages[pair.run][key] - averages[pair.baseline][key]
             if key != measure and pair.difference * difference < 0:
                 against.append(first.score.names[key])
 
         if against:
-            listed = ", ".join(against)
             notes.append(
-                f"{pair.run} against {pair.baseline}: {listed} say the opposite of "
+                f"{pair.run} against {pair.baseline}: {', '.join(against)} say the opposite of "
                 f"{first.score.names[measure]}"
             )
-
     return notes
 
 
@@ -341,17 +312,8 @@ class Move(NamedTuple):
     def causes(self) -> list[tuple[str, float, float]]:
         """Return the parts of a score in the first run and in the second; largest change first."""
         old, new = self.parts
-        causes = []
-        for name in {**old, **new}:
-            before = old.get(name, 0.0)
-            after = new.get(name, 0.0)
-            causes.append((name, before, after))
-
-        def change(cause: tuple[str, float, float]) -> float:
-            _, before, after = cause
-            return abs(after - before)
-
-        return sorted(causes, key=change, reverse=True)
+        causes = [(name, old.get(name, 0.0), new.get(name, 0.0)) for name in {**old, **new}]
+        return sorted(causes, key=lambda cause: abs(cause[2] - cause[1]), reverse=True)
 
 
 def moves(
@@ -376,24 +338,25 @@ def moves(
     if not any(rankings):
         raise InputError(f"{topic}: none of the runs has this topic")
 
-    ranks = _changed_ranks(rankings, depth)
+    ranks: dict[str, list[int | None]] = {}
+    first, second = [{doc: rank for rank, doc in enumerate(docs, 1)} for docs in rankings]
+    for doc in {*list(first)[:depth], *list(second)[:depth]}:
+        if first.get(doc) != second.get(doc):
+            ranks[doc] = [first.get(doc), second.get(doc)]
     docs = sorted(ranks)
 
     parts, unexplained = _explain_runs(collection, runs, rankings, topic, docs, indexes)
 
     grades = runs[0].judgments.qrels.get(topic, {})
-    listed = []
-    for doc, first_parts, second_parts in zip(docs, *parts, strict=True):
-        move = Move(doc, grades.get(doc), ranks[doc], [first_parts, second_parts])
-        listed.append(move)
-
     last = max(map(len, rankings)) + 1
 
-    def second_then_first(move: Move) -> tuple[int, int]:
-        first, second = move.ranks
-        return second or last, first or last
+    def second_then_first(move: Move) -> list[int]:
+        return [rank or last for rank in reversed(move.ranks)]
 
-    return sorted(listed, key=second_then_first), unexplained
+    moved = []
+    for doc, *of_doc in zip(docs, *parts, strict=True):
+        moved.append(Move(doc, grades.get(doc), ranks[doc], of_doc))
+    return sorted(moved, key=second_then_first), unexplained
 
 
 def _explain_runs(
@@ -422,25 +385,6 @@ def _explain_runs(
         parts.append(explained)
 
     return parts, unexplained
-
-
-def _changed_ranks(rankings: Sequence[Ranking], depth: int) -> dict[str, list[int | None]]:
-    """Return the ranks of the documents that moved among the `depth` best of two rankings."""
-    first, second = map(_ranks, rankings)
-    top_docs = {*list(first)[:depth], *list(second)[:depth]}
-
-    changed = {}
-    for doc in top_docs:
-        before = first.get(doc)
-        after = second.get(doc)
-        if before != after:
-            changed[doc] = [before, after]
-    return changed
-
-
-def _ranks(ranking: Ranking) -> dict[str, int]:
-    """Return the rank of each document, from 1."""
-    return {doc: rank for rank, doc in enumerate(ranking, 1)}
 
 
 def _explain(

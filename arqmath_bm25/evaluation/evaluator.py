@@ -7,11 +7,11 @@ the file of the organisers of Task 3 that gives each answer of each run its id i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,6 @@ from arqmath_bm25.evaluation.measures import Measure
 from arqmath_bm25.evaluation.qrels import (
     IdKind,
     Judgments,
-    Qrels,
     by_visual_id,
     coverage_notes,
     level_notes,
@@ -50,9 +49,7 @@ from arqmath_bm25.runs.run import NO_ROWS, Rankings, Run
 from arqmath_bm25.runs.run_rules import prefix_errors
 from arqmath_bm25.runs.task_rules import (
     RULES,
-    AnswerRules,
     DocumentRules,
-    FormulaRules,
     PremiseRules,
     TextRules,
     detect_task,
@@ -107,47 +104,20 @@ def score_run(
     if not run.topics:
         judgments = judgments._replace(notes=(*judgments.notes, NO_ROWS))
 
+    qrels = judgments.qrels
+    relevant = judgments.relevant
+    scored: Score
     with prefix_errors(run.path):
-        score = _SCORERS[run.task](ranked, judgments, measures)
-    return ScoredRun(_name(run.path), run.path, run.task, judgments, score, ranked)
-
-
-def _score_documents(ranked: Rankings, judgments: Judgments, measures: Iterable[Measure]) -> Score:
-    """Score the rankings of Tasks 1 and 2, or of own documents."""
-    return score(
-        ranked.topics,
-        judgments.qrels,
-        rules=ranked.run.rules,
-        further=measures,
-        relevant=judgments.relevant,
-        notes=(*judgments.notes, *ranked.notes),
-    )
-
-
-def _score_texts(ranked: Rankings, judgments: Judgments, measures: Iterable[Measure]) -> Score:
-    """Score the first answer of each topic; measures of rankings do not apply."""
-    answers = {}
-    for topic, ranking in ranked.topics.items():
-        answers[topic] = next(iter(ranking))
-
-    return score_answers(answers, judgments.qrels, judgments.relevant, judgments.notes)
-
-
-def _score_premises(ranked: Rankings, judgments: Judgments, measures: Iterable[Measure]) -> Score:
-    """Score predicted premises; measures of graded rankings do not apply."""
-    return score_premises(ranked.topics, judgments.qrels)
-
-
-_SCORERS: Final[Mapping[RunTask, Callable[..., Score]]] = {
-    AnswerRules.task: _score_documents,
-    FormulaRules.task: _score_documents,
-    DocumentRules.task: _score_documents,
-    TextRules.task: _score_texts,
-    PremiseRules.task: _score_premises,
-}
-
-# Readers of judgments that are not in the form of qrels.
-_READERS: Final[Mapping[RunTask, Callable[[Path], Qrels]]] = {PremiseRules.task: read_gold}
+        # Further measures are of graded rankings, which these two tasks do not have.
+        if run.task == TextRules.task:
+            answers = {topic: next(iter(ranking)) for topic, ranking in ranked.topics.items()}
+            scored = score_answers(answers, qrels, relevant, judgments.notes)
+        elif run.task == PremiseRules.task:
+            scored = score_premises(ranked.topics, qrels)
+        else:
+            notes = (*judgments.notes, *ranked.notes)
+            scored = score(ranked.topics, qrels, run.rules, measures, relevant, notes)
+    return ScoredRun(_name(run.path), run.path, run.task, judgments, scored, ranked)
 
 
 @dataclass(kw_only=True)
@@ -163,8 +133,8 @@ class Evaluator:
     # The kind of ids in judgments of Task 2; by default their file decides.
     ids: IdKind | None = None
 
-    # Whether only the best 1,000 documents of a topic count.
-    cut: bool = True
+    # How many documents of a topic count; None: all.
+    depth: int | None = MAX_DEPTH
 
     # The answer map of Task 3: run, topic, and the id of the answer in the judgments.
     answer_map: Path | None = None
@@ -211,14 +181,8 @@ class Evaluator:
 
         judgments = self.judgments(run.task, file)
         if run.columns == TextRules.task:
-            notes = (OF_POSTS, *judgments.notes)
-            judgments = judgments._replace(notes=notes)
-
-        depth = None
-        if self.cut:
-            depth = MAX_DEPTH
-
-        scored = score_run(run, judgments, self.measures, depth)
+            judgments = judgments._replace(notes=(OF_POSTS, *judgments.notes))
+        scored = score_run(run, judgments, self.measures, self.depth)
         self._check_collection(scored)
         return scored
 
@@ -232,12 +196,9 @@ class Evaluator:
         if rules.judged_apart(rules.read(path)):
             return "it needs qrels and an answer map"
 
-        if self.collection.corpus:
-            if self.qrels:
-                return None
+        if self.collection.corpus and not self.qrels:
             return f"there is no {QRELS[0]} beside the documents"
-
-        if folder not in rules.judged_years(self.collection):
+        if not self.collection.corpus and folder not in rules.judged_years(self.collection):
             return f"there are no judgments of {task} {folder}"
         return None
 
@@ -275,11 +236,7 @@ class Evaluator:
 
         qrels = scored.judgments.qrels
         common = qrels.keys() & ranked.topics.keys()
-        judged = 0
-        for topic in common:
-            judged += len(qrels[topic].keys() & ranked.topics[topic].keys())
-
-        if common and not judged:
+        if common and all(qrels[topic].keys().isdisjoint(ranked.topics[topic]) for topic in common):
             raise InputError(
                 f"{run.path}: the bundled sample has no judgment of any of its documents; name its "
                 "collection or its judgments",
@@ -293,18 +250,14 @@ class Evaluator:
             answer_map, judgments = self._answer_files()
         runs = read_answer_map(answer_map)
         name = _name(run.path)
-        names = (name, official_stem(run.path), run.tag)
-        known = [key for key in names if key in runs]
-        if not known:
-            raise InputError(
-                f"{answer_map}: no answers of a run {name} or {run.tag}; there are "
-                f"{', '.join(runs)}"
-            )
-
-        answers = runs[known[0]]
-        with prefix_errors(run.path):
-            result = score_answers(answers, judgments.qrels, judgments.relevant)
-        return ScoredRun(name, run.path, run.task, judgments, result)
+        for known in (name, official_stem(run.path), run.tag):
+            if known in runs:
+                with prefix_errors(run.path):
+                    result = score_answers(runs[known], judgments.qrels, judgments.relevant)
+                return ScoredRun(name, run.path, run.task, judgments, result)
+        raise InputError(
+            f"{answer_map}: no answers of a run {name} or {run.tag}; there are {', '.join(runs)}"
+        )
 
     def _answer_files(self) -> tuple[Path, Judgments]:
         if self.answer_map is None or self.qrels is None:
@@ -318,8 +271,16 @@ class Evaluator:
 
     def _read_judgments(self, task: RunTask, file: Path) -> Judgments:
         rules = RULES[task]
-        read = _READERS.get(task, read_qrels)
-        qrels = self._with_grade(read(file), file)
+        read = read_qrels
+        if task == PremiseRules.task:
+            read = read_gold
+        qrels = {}
+        for topic, grades in read(file).items():
+            if max(grades.values(), default=0) >= self.least_grade:
+                qrels[topic] = grades
+        if not qrels:
+            raise InputError(f"{file}: no topic has a grade of {self.least_grade} or more")
+
         relevant = self.relevant
         if relevant is None:
             relevant = relevance_threshold(rules, qrels)
@@ -339,20 +300,6 @@ class Evaluator:
             notes = (*notes, *coverage_notes(qrels, holds))
         return judgments._replace(notes=notes, relevant=relevant)
 
-    def _with_grade(self, qrels: Qrels, file: Path) -> Qrels:
-        """Return the judgments of topics that have a grade of `least_grade` or more.
-
-        Raises InputError if there are none.
-        """
-        kept = {}
-        for topic, grades in qrels.items():
-            if max(grades.values(), default=0) >= self.least_grade:
-                kept[topic] = grades
-
-        if not kept:
-            raise InputError(f"{file}: no topic has a grade of {self.least_grade} or more")
-        return kept
-
 
 def _hold_numbers(
     holds: Callable[[NDArray[np.int32]], NDArray[np.bool_]], names: Sequence[str]
@@ -363,5 +310,4 @@ def _hold_numbers(
 
 def _name(path: Path) -> str:
     """Return the name of a run file without its ending."""
-    name = path.name.removesuffix(".gz")
-    return name.rsplit(".", 1)[0]
+    return path.name.removesuffix(".gz").rsplit(".", 1)[0]

@@ -55,10 +55,7 @@ class Measure(NamedTuple):
 
 def measures_of(rules: RunRules) -> tuple[Measure, ...]:
     """Return the measures of a task's runs."""
-    measures = []
-    for key, name in rules.measures.items():
-        measures.append(Measure(key, read_measure(name)))
-    return tuple(measures)
+    return tuple(Measure(key, read_measure(name)) for key, name in rules.measures.items())
 
 
 # Keys of all measures, also those of Task 3 and of NLPS, and their names in tables.
@@ -212,12 +209,19 @@ def read_measure(name: str) -> Any:
         )
 
     form = _FORM.fullmatch(name.strip())
-    known = _known_name(form)
+    known = None
+    if form:
+        folded = re.sub("[ _-]", "", form["name"].casefold())
+        known = _OF_NAME.get(folded)
+        if not form["cutoff"]:
+            known = _OF_SETS.get(folded, known)
     if form is None or known is None:
-        near = ", ".join(_similar_names(name))
+        suggestions = {key.casefold(): key for key in (*_SUGGESTIONS, *_LAB_KEYS)}
+        similar = difflib.get_close_matches(name.casefold(), suggestions, cutoff=0.5)
+        near = [suggestions[folded] for folded in similar]
         raise InputError(
             f"measure {name}: unknown measure (they are listed at ir-measur.es); do you mean "
-            f"{near}?"
+            f"{', '.join(near or ['nDCG@10', 'AP(rel=2)', 'P(rel=2)@10'])}?"
         )
 
     metric = ir_measures.measures.registry[known]
@@ -250,17 +254,6 @@ def read_measure(name: str) -> Any:
     return metric
 
 
-def _known_name(form: re.Match[str] | None) -> str | None:
-    """Return the name in ir_measures of the measure that a name means; None if there is none."""
-    if form is None:
-        return None
-
-    folded = re.sub("[ _-]", "", form["name"].casefold())
-    if folded in _OF_SETS and not form["cutoff"]:
-        return _OF_SETS[folded]
-    return _OF_NAME.get(folded)
-
-
 def _check_range(metric: Any) -> None:
     """Raise ValueError for what ir_measures lets pass, and trec_eval ends the process at."""
     gains = metric.params.get("gains", {})
@@ -289,15 +282,6 @@ def full_name(metric: Any) -> str:
     if metric.AT_PARAM in metric.params:
         full += f"@{metric.params[metric.AT_PARAM]}"
     return full
-
-
-def _similar_names(name: str) -> list[str]:
-    """Return names of measures that are similar to an unknown name."""
-    suggestions = {key.casefold(): key for key in (*_SUGGESTIONS, *_LAB_KEYS)}
-    similar = difflib.get_close_matches(name.casefold(), suggestions, cutoff=0.5)
-    if not similar:
-        return ["nDCG@10", "AP(rel=2)", "P(rel=2)@10"]
-    return [suggestions[folded] for folded in similar]
 
 
 # Grades in rank order; None where nobody judged a document.
@@ -359,11 +343,7 @@ def measure(
     """
     metrics = {each.key: each.at(relevant) for each in measures}
 
-    orders = {}
-    for topic in qrels:
-        ranking = rankings.get(topic) or _EMPTY
-        orders[topic] = best(ranking)
-
+    orders = {topic: best(rankings.get(topic) or _EMPTY) for topic in qrels}
     by_trec_eval = [each for each in metrics.values() if each.NAME not in _BY_GRADES]
     provided = _by_trec_eval(orders, qrels, by_trec_eval)
     values: TopicValues = {}
@@ -378,9 +358,7 @@ def measure(
                     counted = [grade for grade in grades if grade is not None and grade >= 0]
                 value = _BY_GRADES[metric.NAME](counted[: metric.params.get("cutoff")], metric)
 
-            is_undefined = math.isnan(value)
-            values[topic][key] = 0.0 if is_undefined else value
-
+            values[topic][key] = 0.0 if math.isnan(value) else value
     return values
 
 

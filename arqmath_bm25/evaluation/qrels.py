@@ -41,6 +41,7 @@ from arqmath_bm25.runs.run_rules import RunRules
 
 # Topic -> document -> grade.
 Qrels = dict[str, dict[str, int]]
+QrelsRow = tuple[int, str, str, str]  # number of the row, topic, document, grade as written
 
 # The kind of ids in judgments of Task 2.
 IdKind = Literal["visual", "visual_v2", "formula"]
@@ -107,8 +108,8 @@ def read_qrels(path: Path) -> Qrels:
     return qrels
 
 
-def _json_lines(path: Path) -> Iterator[tuple[int, str, str, str]]:
-    """Yield row, topic, document and grade of each line of JSON."""
+def _json_lines(path: Path) -> Iterator[QrelsRow]:
+    """Yield the judgment of each line of JSON."""
     # pydantic takes a tenth of a second to load.
     from pydantic import ValidationError
 
@@ -131,7 +132,7 @@ def _json_lines(path: Path) -> Iterator[tuple[int, str, str, str]]:
         yield row, judgment.query_id, judgment.doc_id, judgment.score
 
 
-def _plain_rows(path: Path) -> Iterator[tuple[int, str, str, str]] | None:
+def _plain_rows(path: Path) -> Iterator[QrelsRow] | None:
     """Return what `_columns` yields, if all rows are TREC's in their usual form; else None."""
     columns = plain_columns(path)
     if columns is None or len(columns) != len(_COLUMNS):
@@ -143,8 +144,8 @@ def _plain_rows(path: Path) -> Iterator[tuple[int, str, str, str]] | None:
     return zip(count(1), topics, docs, grades)
 
 
-def _columns(path: Path) -> Iterator[tuple[int, str, str, str]]:
-    """Yield row, topic, document and grade of each row with TREC's columns or below BEIR's."""
+def _columns(path: Path) -> Iterator[QrelsRow]:
+    """Yield the judgment of each row with TREC's columns or below BEIR's."""
     names: Sequence[str] = _COLUMNS
     for row, columns in read_columns(path, "qrels"):
         where = f"{path}: row {row}"
@@ -209,7 +210,7 @@ class ComparabilityWarning(str):
 
 def level_notes(qrels: Qrels, relevant: int) -> list[str]:
     """Return a warning if no grade reaches the relevance level."""
-    highest = max((max(grades.values(), default=0) for grades in qrels.values()), default=0)
+    highest = max(chain.from_iterable(map(dict.values, qrels.values())), default=0)
     if highest >= relevant:
         return []
 
@@ -287,9 +288,12 @@ def by_visual_id(
 
     rekeyed: Qrels = {}
     for topic, grades in qrels.items():
-        best = _best_grades(grades, ids)
-        if best:
-            rekeyed[topic] = best
+        rows = ids.find(id_numbers(grades)).tolist()
+        for row, grade in zip(rows, grades.values(), strict=True):
+            if row >= 0:
+                best = rekeyed.setdefault(topic, {})
+                visual = str(ids.visual[row])
+                best[visual] = max(grade, best.get(visual, grade))
 
     known = int(ids.has(judged).sum())
     note = (
@@ -298,18 +302,6 @@ def by_visual_id(
         f"{len(rekeyed)} of {len(qrels)} topics have any"
     )
     return Judgments(file, rekeyed, kind, (note,))
-
-
-def _best_grades(grades: dict[str, int], ids: FormulaIds) -> dict[str, int]:
-    """Return the highest grade of each visual id from the grades of formulas."""
-    best: dict[str, int] = {}
-    rows = ids.find(id_numbers(grades)).tolist()
-    for row, grade in zip(rows, grades.values(), strict=True):
-        if row < 0:
-            continue
-        visual = str(ids.visual[row])
-        best[visual] = max(grade, best.get(visual, grade))
-    return best
 
 
 def kind_of_name(file: Path) -> IdKind | None:

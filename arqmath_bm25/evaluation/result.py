@@ -7,7 +7,6 @@ from typing import Self
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.evaluator import ScoredRun
 from arqmath_bm25.evaluation.measures import full_name, named_measures
-from arqmath_bm25.evaluation.score import Score
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,12 +30,16 @@ class Evaluation(Mapping[str, float]):
         score = scored.score
         names = {key: score.names[key] for key in keys or score.keys}
         averages = score.averages()
+        counts = {}
+        for key, value in score.to_json().items():
+            if isinstance(value, int) and key != "relevant":
+                counts[key] = value
         return cls(
             averages={name: averages[key] for key, name in names.items()},
             keys_of_tables=names,
             relevant=score.relevant,
             topics=tuple(score.values),
-            counts=_counts(score),
+            counts=counts,
             warnings=score.warnings,
         )
 
@@ -66,12 +69,3 @@ class Evaluation(Mapping[str, float]):
         lines = [f"{name:{width}}  {value:.4f}" for name, value in self.averages.items()]
         lines.append(f"topics: {len(self.topics)}, relevant: grade {self.relevant} or more")
         return "\n".join(lines)
-
-
-def _counts(score: Score) -> dict[str, int]:
-    """Return the counts of a score in JSON."""
-    counts = {}
-    for key, value in score.to_json().items():
-        if isinstance(value, int) and key != "relevant":
-            counts[key] = value
-    return counts

@@ -20,6 +20,7 @@ Published figures are the script's. Statements without predictions count 0.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -69,12 +70,8 @@ class Score:
 
     def averages(self, topics: Iterable[str] | None = None) -> dict[str, float]:
         """Return averages over every topic that counts, or over the given ones."""
-        averaged = list(topics or self.values)
-        averages = {}
-        for key in self.keys:
-            values = self.values_of(key)
-            averages[key] = average(values[topic] for topic in averaged)
-        return averages
+        averaged = [self.values[topic] for topic in topics or self.values]
+        return {key: average(values[key] for values in averaged) for key in self.keys}
 
     def values_of(self, key: str) -> dict[str, float]:
         """Return the value of one measure for every topic."""
@@ -87,8 +84,7 @@ class Score:
     @property
     def keys(self) -> list[str]:
         """The keys of all measures."""
-        first = next(iter(self.values.values()))
-        return list(first)
+        return list(next(iter(self.values.values())))
 
     @property
     def table_keys(self) -> Sequence[str]:
@@ -128,11 +124,7 @@ class RunScore(Score):
         averages = {}
         for key in self.keys:
             hits = self._hits_by_topic(key)
-            values = []
-            for topic, topic_values in self.values.items():
-                if hits.get(topic):
-                    values.append(topic_values[key])
-            averages[key] = average(values)
+            averages[key] = average(self.values[topic][key] for topic in hits if hits[topic])
         return averages
 
     def describe_run_topics(self, key: str) -> str:
@@ -145,15 +137,11 @@ class RunScore(Score):
 
     def to_json(self) -> dict[str, Any]:
         """Return the numbers as JSON, by their measures."""
-        judged_rate = 0.0
-        if self.rows:
-            judged_rate = self.rows_judged / self.rows
-
         return {
             **super().to_json(),
             "rows": self.rows,
             "rows_judged": self.rows_judged,
-            "judged_rate": judged_rate,
+            "judged_rate": self.rows_judged / max(self.rows, 1),
             "run_topics_only": self.named(self.averages_of_run_topics()),
         }
 
@@ -211,6 +199,8 @@ def score(
         )
 
     values = measure(rankings, qrels, list(measures.values()), relevant)
+    # Judgments of duplicates, say, have no grade 0.
+    lowest = min(chain.from_iterable(map(dict.values, qrels.values())), default=0)
     result = RunScore(
         values=values,
         names={key: full_name(named.at(relevant)) for key, named in measures.items()},
@@ -221,19 +211,13 @@ def score(
         answered=answered,
         judged=judged,
         task_keys=rules.table_measures,
-        only_relevant=_lowest_grade(qrels) > 0,
+        only_relevant=lowest > 0,
     )
     if not answered:
         return result
 
     doubts = _comparability_warnings(rankings, qrels, result)
     return replace(result, warnings=(*result.warnings, *doubts))
-
-
-def _lowest_grade(qrels: Qrels) -> int:
-    """Return the lowest grade of all judgments; judgments of duplicates, say, have no 0."""
-    lowest = [min(grades.values()) for grades in qrels.values() if grades]
-    return min(lowest, default=0)
 
 
 def _comparability_warnings(
@@ -269,11 +253,7 @@ def _comparability_warnings(
 def _some(topics: Iterable[str]) -> str:
     """Name the first and the last topic."""
     names = list(topics)
-    if not names:
-        return "none"
-    if len(names) == 1:
-        return names[0]
-    return f"{names[0]} … {names[-1]}"
+    return " … ".join(dict.fromkeys([*names[:1], *names[-1:]])) or "none"
 
 
 def group_by_warning(notes: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[str]]:
@@ -338,10 +318,7 @@ def score_answers(
         # Grades 5 and 6 say that there is no answer to judge.
         if not 0 <= grade <= HIGHEST:
             grade = 0
-        values[topic] = {
-            "ar": float(grade),
-            "p1": float(grade >= relevant),
-        }
+        values[topic] = {"ar": float(grade), "p1": float(grade >= relevant)}
 
     if not answers:
         values = {topic: {"ar": 0.0, "p1": 0.0} for topic in qrels}
@@ -351,11 +328,7 @@ def score_answers(
             "their ids those of the answers (posts, or d_N of the answer map)?"
         )
 
-    counts = {
-        "topics": len(qrels),
-        "topics_in_run": len(answers),
-        "topics_judged": len(values),
-    }
+    counts = {"topics": len(qrels), "topics_in_run": len(answers), "topics_judged": len(values)}
     return Score(values=values, names=NAMES, counts=counts, relevant=relevant, warnings=notes)
 
 
@@ -373,10 +346,8 @@ def read_gold(path: Path) -> Qrels:
     Raises InputError as `collection.premises.read_statements` does, and for a set without
     premises, such as the test set.
     """
-    gold: Qrels = {}
-    for row in read_statements(path):
-        gold[row.statement_id] = dict.fromkeys(row.references, 1)
-
+    statements = read_statements(path)
+    gold = {row.statement_id: dict.fromkeys(row.references, 1) for row in statements}
     if not any(gold.values()):
         raise InputError(f"{path}: no statement has premises here; a test set has them masked")
     return gold
@@ -411,10 +382,7 @@ def score_premises(
         values[statement] = {"map_500_official": official, **premise_values}
 
     missing = len(gold.keys() - predicted.keys())
-    short = -missing
-    for ranking in rankings.values():
-        short += len(ranking) < DEPTH
-
+    short = sum(len(ranking) < DEPTH for ranking in rankings.values()) - missing
     warnings = []
     if missing:
         warnings.append(f"{missing:,} statements are not predicted and count 0; {_REFUSED}")
