@@ -104,16 +104,13 @@ class Searcher(ABC):
 
     def search_many(self, queries: Iterable[Query], k: int, threads: int) -> Iterator[list[Hit]]:
         """Search for all queries with `threads` at a time; results come in the order of queries."""
-        search = partial(self._search_in_thread, k)
+        search = partial(self.search, k=k)
         if threads == 1:
             yield from map(search, queries)
             return
 
         with ThreadPoolExecutor(threads) as pool:
             yield from pool.map(search, queries)
-
-    def _search_in_thread(self, k: int, query: Query) -> list[Hit]:
-        return self.search(query, k)
 
     def score(self, query: Query, doc_ids: Sequence[str]) -> list[Hit]:
         """Score given documents, best first; 0 for a document without any of the terms.
@@ -133,9 +130,9 @@ class Searcher(ABC):
         The shares are 32-bit numbers. Raises InputError that names the ids of no document.
         """
 
-    @abstractmethod
     def check_ids(self, doc_ids: Sequence[str]) -> None:
         """Raise InputError that names the ids of no document, if there are any."""
+        self.explain({}, doc_ids)
 
     @abstractmethod
     def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:

@@ -172,27 +172,17 @@ class FlatSearcher(Searcher):
                     scores[term] = float(weight - weight / field.divisors[code])
         return explained
 
-    def check_ids(self, doc_ids: Sequence[str]) -> None:
-        """Raise InputError that names the ids of no document, if there are any."""
-        self.ids.rows(doc_ids)
-
     def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
         """Return field → term → the number of documents that hold it, if any do."""
-        counts = {}
+        counts: dict[str, dict[str, int]] = {}
         for name, of_field in terms.items():
-            counts[name] = self._field_counts(name, list(of_field))
+            counts[name] = {}
+            if name in self._fields:
+                asked = list(of_field)
+                numbers, rows = _find(self._fields[name], asked)
+                found = zip(numbers, _counts(self._fields[name], rows).tolist(), strict=True)
+                counts[name] = {asked[number]: count for number, count in sorted(found)}
         return counts
-
-    def _field_counts(self, name: str, terms: list[str]) -> dict[str, int]:
-        field = self._fields.get(name)
-        if field is None:
-            return {}
-
-        numbers, rows = _find(field, terms)
-        known_terms = [terms[number] for number in numbers]
-        counts = _counts(field, rows).tolist()
-        documents = dict(zip(known_terms, counts, strict=True))
-        return {term: documents[term] for term in terms if term in documents}
 
     def close(self) -> None:
         """Close the index."""

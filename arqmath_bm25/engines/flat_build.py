@@ -135,11 +135,16 @@ class FlatPart:
                 arrays[f"{name}.{kind}"] = values
             statistics[name] = {"shared": field.shared, **counts}
 
+        places = {}  # type, offset and length of each array; one comes after the other
+        with file.open("wb") as data:
+            for name, values in arrays.items():
+                places[name] = values.dtype.str, data.tell(), len(values)
+                values.tofile(data)
         table = {
             "documents": len(groups),
             "groups": len(group_sizes),
             "fields": statistics,
-            "arrays": _write_arrays(file, arrays),
+            "arrays": places,
         }
         table_file = file.with_suffix(_TABLE)
         table_file.write_text(json.dumps(table), encoding="utf-8")
@@ -167,18 +172,6 @@ class FlatPart:
         all_terms = np.concatenate((terms, formula_terms))
         all_rows = np.concatenate((rows, np.repeat(formula_rows, lengths)))
         return all_terms, all_rows
-
-
-def _write_arrays(
-    file: Path, arrays: Mapping[str, npt.NDArray[Any]]
-) -> dict[str, tuple[str, int, int]]:
-    """Write arrays one after the other; return the type, offset and length of each."""
-    table = {}
-    with file.open("wb") as data:
-        for name, values in arrays.items():
-            table[name] = values.dtype.str, data.tell(), len(values)
-            values.tofile(data)
-    return table
 
 
 def _spell_trees(trees: Trees, spelling: Spelling) -> tuple[Places, Numbers]:
@@ -270,15 +263,18 @@ def write_flat(parts: Path, directory: Path, expected: int, workers: Workers = H
     write_ids(directory / "ids", ids)
     members = _write_groups(files, directory, first_groups)
 
-    fields = _total_statistics(files)
+    fields: dict[str, dict[str, Any]] = {}
+    for part in files:
+        for name, statistics in part.meta["fields"].items():
+            totals = fields.setdefault(name, {**statistics, "documents": 0, "tokens": 0})
+            totals["documents"] += statistics["documents"]
+            totals["tokens"] += statistics["tokens"]
     merges = []
     for name, statistics in fields.items():
-        file = directory / name
-        documents = statistics["documents"]
+        merge = _Merge(directory / name, files, first_documents, statistics["documents"], None)
         if statistics["shared"]:
-            merges.append(_Merge(file, files, first_groups, documents, members))
-        else:
-            merges.append(_Merge(file, files, first_documents, documents, None))
+            merge = merge._replace(firsts=first_groups, members=members)
+        merges.append(merge)
 
     if len(files) <= 1:
         workers = HERE  # To start processes takes longer than to merge one part.
@@ -293,17 +289,6 @@ def _firsts(files: Sequence[_SavedPart], kind: str) -> list[int]:
     """Return the number of the first document, or group, of each part, and that of all."""
     counts = [part.meta[kind] for part in files]
     return [0, *accumulate(counts)]
-
-
-def _total_statistics(files: Sequence[_SavedPart]) -> dict[str, dict[str, Any]]:
-    """Return the statistics of each field, added up over the parts."""
-    fields: dict[str, dict[str, Any]] = {}
-    for part in files:
-        for name, statistics in part.meta["fields"].items():
-            totals = fields.setdefault(name, {**statistics, "documents": 0, "tokens": 0})
-            totals["documents"] += statistics["documents"]
-            totals["tokens"] += statistics["tokens"]
-    return fields
 
 
 def _write_groups(files: Sequence[_SavedPart], directory: Path, firsts: Sequence[int]) -> Integers:
@@ -369,7 +354,9 @@ def _write_field(field: _Merge) -> None:
     for file, first in zip(field.parts, field.firsts, strict=False):
         if name in file.meta["fields"]:
             files.append((file, first))
-    pairs = _write_pairs(field.file, [file for file, _ in files])
+    pairs = np.unique(np.concatenate([file.read(f"{name}.pairs") for file, _ in files]))
+    columns = np.stack([pairs >> 8, pairs & 255], axis=1)
+    columns.astype("<i4").tofile(f"{field.file}.pairs")
 
     # Each range of term numbers has about as many postings as fit into memory.
     parts = [_FieldPart(file, name, first, pairs) for file, first in files]
@@ -388,15 +375,6 @@ def _write_field(field: _Merge) -> None:
             out.write(*map(np.concatenate, zip(*pieces, strict=True)))
         out.finish()
     write_checksums(*field.file.parent.glob(f"{name}.*"))
-
-
-def _write_pairs(file: Path, parts: Sequence[_SavedPart]) -> Integers:
-    """Write the pairs of frequency and length of a field; return them ascending, as numbers."""
-    pairs_of_parts = [part.read(f"{file.name}.pairs") for part in parts]
-    pairs = np.unique(np.concatenate(pairs_of_parts))
-    columns = np.stack([pairs >> 8, pairs & 255], axis=1)
-    columns.astype("<i4").tofile(f"{file}.pairs")
-    return pairs
 
 
 class _FieldFiles:

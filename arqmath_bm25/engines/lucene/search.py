@@ -69,8 +69,9 @@ class LuceneSearcher(Searcher):
             return []
 
         terms = sum(map(len, query.values()))
-        best = partial(self._best, self._parse(xml), terms <= FEW)
-        return with_ties(best, k)
+        with detaching():
+            best = partial(self._best, self._parse(xml), terms <= FEW)
+            return with_ties(best, k)
 
     def _parse(self, xml: str) -> Any:
         stream = self._stream(xml.encode())
@@ -116,10 +117,6 @@ class LuceneSearcher(Searcher):
         scores = np.array([hit["score"] for hit in hits], np.float32)
         return self._ids.of(numbers), scores
 
-    def _search_in_thread(self, k: int, query: Query) -> list[Hit]:
-        with detaching():
-            return self.search(query, k)
-
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
         """Return the share of each term in the scores of documents."""
         numbers = self._ids.rows(doc_ids).tolist()
@@ -127,18 +124,14 @@ class LuceneSearcher(Searcher):
         if not xml:
             return [{} for _ in numbers]
 
+        explained = []
         with detaching():
             parsed = self._parse(xml)
-            return [self._explain(parsed, number) for number in numbers]
-
-    def _explain(self, query: Any, number: int) -> TermScores:
-        explanation = self._searcher.explain(query, number)
-        text = self._json.writeValueAsString(explanation)
-        return term_scores(json.loads(text))
-
-    def check_ids(self, doc_ids: Sequence[str]) -> None:
-        """Raise InputError that names the ids of no document, if there are any."""
-        self._ids.rows(doc_ids)
+            for number in numbers:
+                explanation = self._searcher.explain(parsed, number)
+                text = self._json.writeValueAsString(explanation)
+                explained.append(term_scores(json.loads(text)))
+        return explained
 
     def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
         """Return field → term → the number of documents that hold it, if any do."""

@@ -166,10 +166,9 @@ def _meta(description: Any) -> dict[str, Any]:
     return mappings.get("_meta") or {}
 
 
-def _last_operation(copies: list[Any]) -> int:
+def _last_operation(copies: list[Any]) -> Any:
     """Return the number of the last operation of a shard: each change of a document is one."""
-    number: int = copies[0]["seq_no"]["max_seq_no"]
-    return number
+    return copies[0]["seq_no"]["max_seq_no"]
 
 
 def _copies_of_shards(client: Any, name: str, metric: str) -> dict[str, list[Any]]:
@@ -182,10 +181,8 @@ def _copies_of_shards(client: Any, name: str, metric: str) -> dict[str, list[Any
 
 def _count(client: Any, name: str) -> int:
     """Count the documents of an index by a search, which fails if a shard does."""
-    body = {"size": 0, "track_total_hits": True}
-    answer = search_all(client, name, body)
-    total = answer["hits"]["total"]
-    return int(total["value"])
+    answer = search_all(client, name, {"size": 0, "track_total_hits": True})
+    return int(answer["hits"]["total"]["value"])
 
 
 def check_rights(hosts: Sequence[str], replicas: int = 0) -> None:
@@ -337,7 +334,16 @@ def _merge_all(client: Any, name: str) -> None:
     """
     end = time.monotonic() + _LEASES
     while True:
-        _merge_segments(client, name)
+        # Each segment costs every topic 3 ms of a node's CPU. If the cluster does not answer in
+        # time, it goes on merging, and the index serves as it is.
+        with suppress(InterruptedWorkError):
+            patiently(
+                client.indices.forcemerge,
+                patience=0,
+                index=name,
+                max_num_segments=1,
+                request_timeout=_MERGING,
+            )
         patiently(client.indices.refresh, index=name)
         copies_of_shards = _copies_of_shards(client, name, "docs,merge")
         held = ""
@@ -358,26 +364,11 @@ def _merge_all(client: Any, name: str) -> None:
         time.sleep(0.5)
 
 
-def _merge_segments(client: Any, name: str) -> None:
-    """Merge the segments of each shard into one: each costs every topic 3 ms of a node's CPU.
-
-    If the cluster does not answer in time, it goes on merging, and the index serves as it is.
-    """
-    with suppress(InterruptedWorkError):
-        patiently(
-            client.indices.forcemerge,
-            patience=0,
-            index=name,
-            max_num_segments=1,
-            request_timeout=_MERGING,
-        )
-
-
 def _create_index(client: Any, index: ClusterIndex, shards: int) -> None:
     """Create an empty index, unless another load just did."""
     name = index.name
-    settings = _settings(index, shards)
-    answer = patiently(client.indices.create, index=name, body=settings, ignore=400)
+    body = _settings(index, shards)
+    answer = patiently(client.indices.create, index=name, body=body, ignore=400)
     description = _unchecked_description(client, index)
     if description is None:
         raise InputError(f"{name}: {answer['error']['reason']}")
@@ -464,8 +455,7 @@ def _load_parts(
     hosts: Sequence[str], index: ClusterIndex, parts: Iterable[Path], workers: Workers
 ) -> None:
     load = partial(_load_part, hosts, index.name)
-    title = "Loading documents into the cluster"
-    with progress(title, index.documents, "documents") as loaded:
+    with progress("Loading documents into the cluster", index.documents, "documents") as loaded:
         for count in workers.map(load, parts):
             loaded(count)
 
@@ -656,9 +646,9 @@ def former_blocks(client: Any, collection: str) -> list[str]:
     """Return the names of the indexes that a version before loaded as blocks of a collection."""
     answer = patiently(client.indices.get, index="arqmath-*")
     blocks = []
-    for name in sorted(filter(partial(_is_ours, answer=answer), answer)):
+    for name in sorted(answer):
         meta = _meta(answer[name])
-        if "counts" in meta and meta["collection"] == collection:
+        if _is_ours(name, answer) and "counts" in meta and meta["collection"] == collection:
             blocks.append(name)
     return blocks
 

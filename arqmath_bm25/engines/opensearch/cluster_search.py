@@ -51,13 +51,9 @@ class OpenSearchSearcher(Searcher):
 
         def best(wanted: int) -> tuple[DocIds, Scores]:
             hits = self._hits(bool_query, wanted, track_total_hits=scores_all)
-            ids = []
-            scores = []
-            for hit in hits:
-                ids.append(_id_of(hit).encode())
-                scores.append(hit["_score"])
+            ids = [_id_of(hit).encode() for hit in hits]
             # Scores are printed with enough digits to restore the 32-bit number.
-            return ids, np.array(scores, np.float32)
+            return ids, np.array([hit["_score"] for hit in hits], np.float32)
 
         return with_ties(best, k)
 
@@ -92,7 +88,9 @@ class OpenSearchSearcher(Searcher):
                 for term, statistics in vectors[field]["terms"].items():
                     counts[field][term] += statistics.get("doc_freq", 0)
 
-        return {field: _positive(of_field) for field, of_field in counts.items()}
+        for field, of_field in counts.items():
+            counts[field] = {term: count for term, count in of_field.items() if count}
+        return counts
 
     def _term_vectors(self, document: Mapping[str, str]) -> list[dict[str, Any]]:
         """Return the term vectors of a document by each shard; fail if a shard does."""
@@ -105,10 +103,9 @@ class OpenSearchSearcher(Searcher):
             "positions": False,
             "offsets": False,
             "payloads": False,
+            "_index": self._name,
         }
-        requests = []
-        for routing in self._routings:
-            requests.append({**request, "_index": self._name, "routing": routing})
+        requests = [{**request, "routing": routing} for routing in self._routings]
         answer = self._client.mtermvectors(body={"docs": requests})
 
         vectors = []
@@ -167,16 +164,11 @@ def _id_of(hit: Any) -> str:
     return doc_id
 
 
-def _positive(counts: Mapping[str, int]) -> dict[str, int]:
-    return {term: count for term, count in counts.items() if count}
-
-
 def _clauses(query: Query) -> list[object]:
     clauses: list[object] = []
     for field, terms in query.items():
         for term, weight in terms.items():
             if weight > 0:
                 boost = float(np.float32(f"{weight:.9g}"))
-                clause = {"value": term, "boost": boost}
-                clauses.append({"term": {field: clause}})
+                clauses.append({"term": {field: {"value": term, "boost": boost}}})
     return clauses

@@ -56,25 +56,17 @@ def connect(hosts: Sequence[str], patience: float | None = 0) -> Any:
         retry_on_timeout=True,
         timeout=60,
     )
-    server = _server(patiently(client.info, patience=patience))
+    answer = patiently(client.info, patience=patience)
+    server = "another server"
+    if isinstance(answer, dict) and isinstance(answer.get("version"), dict):
+        version = answer["version"]
+        server = f"{version.get('distribution', server)} {version.get('number', '')}".strip()
     if not re.match(r"opensearch ([3-9]|\d\d)\.", server):
         raise InputError(
             f"{urls[0]}: expected OpenSearch 3 or later, which scores as Lucene does; what answers "
             f"there is {server}: check host and port"
         )
     return client
-
-
-def _server(answer: object) -> str:
-    """Return the name and version of the server that gave an answer."""
-    version = None
-    if isinstance(answer, dict):
-        version = answer.get("version")
-    if not isinstance(version, dict):
-        return "another server"
-    name = version.get("distribution", "another server")
-    number = version.get("number", "")
-    return f"{name} {number}".strip()
 
 
 def _url(host: str) -> str:
