@@ -76,11 +76,10 @@ def fetch(
             outcome = fetching.fetch(file, origin, data)
             outcomes[outcome] += 1
             note = ""
-            if outcome == "absent":
-                if file.optional:
-                    note = " (optional)"
-                else:
-                    absent += 1
+            if outcome == "absent" and file.optional:
+                note = " (optional)"
+            elif outcome == "absent":
+                absent += 1
             out.print(f"{file.target}: {_OUTCOMES[outcome]}{note}", markup=False)
 
     existing = outcomes["there"] + outcomes["differs"]
@@ -98,10 +97,7 @@ def _sizes(files: Sequence[PublishedFile]) -> str:
     if not packed:
         return ""
 
-    unpacked = 0.0
-    for file in files:
-        if file.archive:
-            unpacked += file.archive.size / _MB
+    unpacked = sum(file.archive.size for file in files if file.archive) / _MB
     return f", about {packed:,.0f} MB, {unpacked:,.0f} MB unpacked"
 
 
@@ -243,17 +239,9 @@ def _print(reports: Sequence[FileReport]) -> None:
         dates = ""
         if report.first:
             dates = f"{report.first} … {report.last}"
+        counts, defects = map(_list_counts, (report.counts, report.defects))
         status = ": ".join(filter(None, (report.status, report.problem)))
-        rows.append(
-            [
-                report.path,
-                f"{report.rows:,}",
-                _list_counts(report.counts),
-                dates,
-                _list_counts(report.defects),
-                status,
-            ]
-        )
+        rows.append([report.path, f"{report.rows:,}", counts, dates, defects, status])
 
     if rows:
         texts = ["of these", "dates", "defects", "official"]
@@ -261,9 +249,7 @@ def _print(reports: Sequence[FileReport]) -> None:
         print_table(ScoreTable(caption="", header=header, rows=rows, left=texts))
 
     for report in missing:
-        optional = ""
-        if report.optional:
-            optional = " (optional)"
+        optional = " (optional)" if report.optional else ""
         results.print(f"missing{optional}: {report.path}", markup=False)
 
     summary = [f"{count} {status}" for status, count in statuses.items()]
@@ -272,5 +258,4 @@ def _print(reports: Sequence[FileReport]) -> None:
 
 def _list_counts(counts: Counter[str]) -> str:
     """Return numbers with their names, the largest first."""
-    listed = [f"{count:,} {name}" for name, count in counts.most_common()]
-    return ", ".join(listed)
+    return ", ".join(f"{count:,} {name}" for name, count in counts.most_common())

@@ -144,25 +144,19 @@ class Scoring:
             text = json.dumps(content, indent=1, allow_nan=False)
             texts[self.json_file] = f"{text}\n"
         if self.per_topic is not None:
+            # pandas takes half a second to load.
+            from pandas import DataFrame
+
             refuse_endings(self.per_topic, TEXTS - {".csv"}, "--per-topic writes CSV")
-            texts[self.per_topic] = _per_topic_csv(scored)
+            rows = []
+            for run in scored:
+                for topic, values in run.score.values.items():
+                    about = {"run": run.run, "task": run.task, "topic": topic}
+                    rows.append({**about, **run.score.named(values)})
+            texts[self.per_topic] = DataFrame(rows).to_csv(index=False)
 
         write(texts)
         return str(self.json_file) != "-"
-
-
-def _per_topic_csv(scored: Sequence[ScoredRun]) -> str:
-    """Return the scores of every topic as CSV."""
-    # pandas takes half a second to load.
-    from pandas import DataFrame
-
-    rows = []
-    for run in scored:
-        for topic, values in run.score.values.items():
-            rows.append(
-                {"run": run.run, "task": run.task, "topic": topic, **run.score.named(values)}
-            )
-    return DataFrame(rows).to_csv(index=False)
 
 
 @command
@@ -198,7 +192,11 @@ def evaluate(
                 files, left_out = _judged_files(evaluator, run_folder, scoring)
             scored = [evaluator.score(path, task, year) for path, year in files]
 
-    tables = _score_tables(scored, [each.key for each in evaluator.measures], scoring.form)
+    tables = []
+    for _, group in groupby(scored, lambda run: (run.task, run.judgments.file)):
+        of_same = list(group)
+        keys = [*of_same[0].score.table_keys, *(each.key for each in evaluator.measures)]
+        tables.append(_score_table(of_same, list(dict.fromkeys(keys)), scoring.form))
     if by:
         info = read_topic_info(*topic_info or ())
         for run in scored:
@@ -218,10 +216,7 @@ def _table_of_sets(run: ScoredRun, by: str, sets: Mapping[str, Sequence[str]]) -
     rows = []
     for label, topics in sets.items():
         averages = run.score.averages(topics)
-        row: list[object] = [label, len(topics)]
-        for key in keys:
-            row.append(averages[key])
-        rows.append(row)
+        rows.append([label, len(topics), *map(averages.__getitem__, keys)])
 
     return ScoreTable(
         caption=f"{run.run} by {by}",
@@ -256,9 +251,7 @@ def _run_files(
         if collection.on_site:
             data = collection.layout.data
         advice = command_line("run", task or "all", data=data, runs=folder)
-        of_task = ""
-        if task:
-            of_task = f" of {task}"
+        of_task = f" of {task}" if task else ""
         raise InputError(
             f"no run files{of_task} in {runs}: write them with `{advice}`, or name run files: "
             "eval RUN --qrels FILE"
@@ -288,22 +281,6 @@ def _names(keys: Iterable[str]) -> list[str]:
     return [NAMES.get(key, key) for key in keys]
 
 
-def _score_tables(
-    scored: Sequence[ScoredRun], extra: Sequence[str], form: TableForm
-) -> list[ScoreTable]:
-    """Return a table for each task and judgments; `extra` are keys to show after the usual ones."""
-
-    def task_and_judgments(run: ScoredRun) -> tuple[RunTask, Path]:
-        return run.task, run.judgments.file
-
-    tables = []
-    for _, group in groupby(scored, task_and_judgments):
-        runs = list(group)
-        keys = dict.fromkeys([*runs[0].score.table_keys, *extra])
-        tables.append(_score_table(runs, list(keys), form))
-    return tables
-
-
 def _score_table(runs: Sequence[ScoredRun], keys: Sequence[str], form: TableForm) -> ScoreTable:
     """Return the scores of runs by the same judgments."""
     first = runs[0]
@@ -315,13 +292,14 @@ def _score_table(runs: Sequence[ScoredRun], keys: Sequence[str], form: TableForm
 
     rows = []
     for index, run in enumerate(runs):
+        topics, *parts = run.score.counts.values()
+        count = " of ".join(map(str, [*parts[-1:], topics]))  # of those that are judged
+        cells: list[object] = [names[index], count]
         numbers = run.score.averages()
-        cells: list[object] = [names[index], _count(run)]
         for key in keys:
+            cells.append(numbers[key])
             if index in significant.get(key, ()):
-                cells.append(MarkedNumber(numbers[key], DAGGER))
-            else:
-                cells.append(numbers[key])
+                cells[-1] = MarkedNumber(numbers[key], DAGGER)
         rows.append(cells)
 
     notes = shared_notes([(run.run, _notes(run, keys)) for run in runs])
@@ -335,7 +313,11 @@ def _score_table(runs: Sequence[ScoredRun], keys: Sequence[str], form: TableForm
         titles = [first.score.names[key] for key in keys]
     header = ["run", unit, *titles]
 
-    caption = _caption(first)
+    ids = _IDS.get(first.judgments.ids or "", "")
+    parts_of_caption = [first.task, first.year, f"{first.judgments.file.name}{ids}"]
+    if unit == "judged topics":
+        parts_of_caption.append(f"relevant: grade {first.score.relevant} or more")
+    caption = " · ".join(filter(None, parts_of_caption))
     if form in PASTED:
         caption += _explain_signs(titles, names[0], any(significant.values()))
 
@@ -352,15 +334,6 @@ def _score_table(runs: Sequence[ScoredRun], keys: Sequence[str], form: TableForm
         notes=notes,
         dispensable=[unit],
     )
-
-
-def _caption(run: ScoredRun) -> str:
-    """Return the caption of a table: task, year, judgments, and relevance level."""
-    ids = _IDS.get(run.judgments.ids or "", "")
-    parts = [run.task, run.year, f"{run.judgments.file.name}{ids}"]
-    if "statements" not in run.score.counts:
-        parts.append(f"relevant: grade {run.score.relevant} or more")
-    return " · ".join(filter(None, parts))
 
 
 def _short_names(names: Sequence[str], form: TableForm) -> list[str]:
@@ -380,14 +353,6 @@ def _explain_signs(names: Sequence[str], baseline: str, marked: bool) -> str:
     return text
 
 
-def _count(run: ScoredRun) -> str:
-    """Return how many of the judged topics the run has."""
-    topics, *parts = run.score.counts.values()
-    if not parts:
-        return str(topics)
-    return f"{parts[-1]} of {topics}"
-
-
 def _notes(run: ScoredRun, keys: Sequence[str]) -> list[str]:
     """Return averages over the topics of the run where they differ, and its warnings."""
     notes = []
@@ -402,9 +367,9 @@ def _notes(run: ScoredRun, keys: Sequence[str]) -> list[str]:
                 topics = run.score.describe_run_topics(key)
                 by_topics.setdefault(topics, []).append(f"{name} {run_averages[key]:.4f}")
 
+        every = len(run.score.values)
         for topics, values in by_topics.items():
-            listed = ", ".join(values)
-            notes.append(f"averaged over the {topics}, not all {len(run.score.values)}: {listed}")
+            notes.append(f"averaged over the {topics}, not all {every}: {', '.join(values)}")
 
     return notes + _warning_notes(run.score.warnings)
 
@@ -434,11 +399,7 @@ def compare(
     scored = [evaluator.score(run, task, year) for run, year in scoring.of_each_year(runs)]
     compared = compare_runs(scored, measure)
     if scoring.write(scored, compared.to_json()):
-        if scoring.form == "csv":
-            table = _all_digits(compared)
-        else:
-            table = _comparison_table(compared, scoring.form)
-
+        table = _comparison_table(compared, scoring.form)
         print_tables([table], scoring.form)
         if why is not None:
             indexes = why_indexes or [scoring.indexes]
@@ -449,6 +410,12 @@ def compare(
 
 def _comparison_table(compared: RunComparisons, form: TableForm) -> ScoreTable:
     """Return the tests of each run against the first one, whose mean is in the caption."""
+    if form == "csv":  # with all digits, under the keys of `compare --json`
+        comparisons = list(map(asdict, compared.comparisons))
+        values = [list(of_run.values()) for of_run in comparisons]
+        notes = _warning_notes(compared.warnings)
+        return ScoreTable(caption="", header=list(comparisons[0]), rows=values, notes=notes)
+
     (name,) = _names([compared.key])
     topics, *_ = compared.values.values()
     mean = fmean(topics.values())
@@ -469,15 +436,15 @@ def _comparison_table(compared: RunComparisons, form: TableForm) -> ScoreTable:
         interval = f"{run.low:+.4f} … {run.high:+.4f}"
         counts = f"{run.wins}/{run.ties}/{run.losses}"
         tests = (run.t_test_p, run.t_test_holm, run.randomization_p, run.randomization_holm)
-        p_values: list[object] = []
-        for p in tests:
-            if p < 0.0001:
-                p_values.append("< 0.0001")
-            else:
-                p_values.append(p)
-
-        difference = f"{run.difference:+.4f}"
-        cells = [short, run.mean, difference, interval, counts, *p_values]
+        p_values = ["< 0.0001" if p < 0.0001 else p for p in tests]
+        cells: list[object] = [
+            short,
+            run.mean,
+            f"{run.difference:+.4f}",
+            interval,
+            counts,
+            *p_values,
+        ]
         if form in PASTED and run.randomization_holm < SIGNIFICANT:
             cells[1] = MarkedNumber(run.mean, DAGGER)
         rows.append(cells)
@@ -488,17 +455,6 @@ def _comparison_table(compared: RunComparisons, form: TableForm) -> ScoreTable:
         rows=rows,
         notes=_warning_notes(compared.warnings),
         dispensable=_DISPENSABLE,
-    )
-
-
-def _all_digits(compared: RunComparisons) -> ScoreTable:
-    """Return the comparisons under the keys of `compare --json`."""
-    rows = [asdict(run) for run in compared.comparisons]
-    return ScoreTable(
-        caption="",
-        header=list(rows[0]),
-        rows=[list(row.values()) for row in rows],
-        notes=_warning_notes(compared.warnings),
     )
 
 
@@ -513,10 +469,8 @@ def _table_of_moves(
             if before != after:
                 causes.append(f"{name} {before:.1%} → {after:.1%}")
 
-        row: list[object] = [move.doc_id]
-        for number in (move.grade, *move.ranks):
-            row.append("–" if number is None else number)
-        rows.append([*row, ", ".join(causes)])
+        numbers = ["–" if number is None else number for number in (move.grade, *move.ranks)]
+        rows.append([move.doc_id, *numbers, ", ".join(causes)])
 
     parts = "what its score is made of, in shares of the best score"
     header = ["document", "grade", "from rank", "to", parts]

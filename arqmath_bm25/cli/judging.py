@@ -180,10 +180,6 @@ def judge(
         raise InputError(f"{results[0]}: no hit was given a grade; there is nothing to write")
 
     write_qrels(output, judged.qrels)
-    _report_judgments(judged, rule, output)
-
-
-def _report_judgments(judged: judging.JudgedBatch, rule: judging.Rule, output: Path) -> None:
     if judged.settled:
         out.print(
             f"{counted(judged.settled, 'hits')} with different labels: {rule}, or as adjudicated"
@@ -200,6 +196,7 @@ def _report_judgments(judged: judging.JudgedBatch, rule: judging.Rule, output: P
 
 
 def _serve(batch: Path, results: Path, port: int) -> None:
+    """Judge a batch in a browser."""
     with needed_by("--serve", "web"):
         from arqmath_bm25.pages.judging.judging_site import judging_site
         from arqmath_bm25.pages.web.server import listen, own_names, server

@@ -59,16 +59,19 @@ def convert(
     read = Run.read(run)
     if form == "trec":
         read.rules.require("TREC form", run)
-    elif read.has_posts:
-        _require_posts(read)
+    for row in read.rows:
+        if form == "lab" and read.has_posts and not row.post_id:
+            raise InputError(
+                f"{run}: row {row.line}: it does not say in which post formula {row.doc_id} "
+                "stands, as the lab's form must; give --format trec, or the run it was made of"
+            )
 
     keep_runs(output, [run])
     tag = read.tag or official_stem(output)
     rows = write_run(output, hits_of(read), tag, read.task, form, by_user=True, as_read=True)
-    repeated = len(read) - rows
     note = ""
-    if repeated:
-        note = f"; {repeated:,} left out, since they repeat a document"
+    if len(read) > rows:
+        note = f"; {len(read) - rows:,} left out, since they repeat a document"
     out.print(f"{output}: {counted(len(read.topics), 'topics')}, {counted(rows, 'rows')}{note}")
 
 
@@ -88,16 +91,6 @@ def _write_for_tira(run: Path, directory: Path) -> None:
         described = outputs.open(metadata_file)
         yaml.safe_dump(metadata, described, sort_keys=False, allow_unicode=True)
     out.print(f"{directory}: {counted(len(read.topics), 'topics')}, {counted(rows, 'rows')}")
-
-
-def _require_posts(run: Run) -> None:
-    """Raise InputError for a formula without the post that holds it."""
-    for row in run.rows:
-        if not row.post_id:
-            raise InputError(
-                f"{run.path}: row {row.line}: it does not say in which post formula {row.doc_id} "
-                "stands, as the lab's form must; give --format trec, or the run it was made of"
-            )
 
 
 @command
@@ -146,22 +139,14 @@ def fuse(
         manifest["k"] = k
 
     rows = write_run(output, fused.items(), output.stem, task, form, manifest, by_user=True)
-    _report_fusion(output, parsed, list(fused), rows)
 
-
-def _report_fusion(output: Path, runs: Sequence[Run], topics: Sequence[str], rows: int) -> None:
-    """Print the size of a fused run, and the runs whose columns are exchanged."""
-    in_all = set(topics)
-    for run in runs:
-        in_all &= run.topics.keys()
-    not_in_all = [topic for topic in topics if topic not in in_all]
+    not_in_all = [topic for topic in fused if any(topic not in run.topics for run in parsed)]
     note = ""
     if not_in_all:
         note = f"; not in every run: {some(not_in_all)}"
-
-    size = f"{counted(len(topics), 'topics')}, {counted(rows, 'rows')}"
-    out.print(f"{output}: {size}, from {len(runs)} runs{note}")
-    for run in runs:
+    size = f"{counted(len(fused), 'topics')}, {counted(rows, 'rows')}"
+    out.print(f"{output}: {size}, from {len(parsed)} runs{note}")
+    for run in parsed:
         if run.form == "exchanged":
             out.print(f"{run.path}: columns 2 and 3 (formula, post) are exchanged; put right")
 
@@ -204,10 +189,7 @@ def validate(
     tasks = [task or detect_task(run) for run in runs]
     for path, run_task in zip(runs, tasks, strict=True):
         RULES[run_task].require("validate", path)
-
-    lookups = {}
-    for run_task in dict.fromkeys(tasks):
-        lookups[run_task] = _lookup(run_task, topics, collection)
+    lookups = {run_task: _lookup(run_task, topics, collection) for run_task in dict.fromkeys(tasks)}
 
     results_of_check = []
     for path, run_task in zip(runs, tasks, strict=True):
@@ -272,10 +254,7 @@ def _lookup(
         if names:
             files = [file for _, file in collection.layout.topic_files(task, names)]
 
-    labs = []
-    for file in files:
-        ids = [topic.topic_id for topic in read_topics(file)]
-        labs.append(tuple(ids))
+    labs = [tuple(topic.topic_id for topic in read_topics(file)) for file in files]
     return labs, eligible
 
 

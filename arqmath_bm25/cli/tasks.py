@@ -35,7 +35,7 @@ from arqmath_bm25.core.stores import is_store, outdated, remove_unless_open, siz
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import stored_manifest
-from arqmath_bm25.engines.engine import Engine, chosen_engine
+from arqmath_bm25.engines.engine import chosen_engine
 from arqmath_bm25.engines.opensearch.cluster_index import remove_index, stored_indexes
 from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.runs.run_writing import RunForm, file_name, write_run
@@ -62,11 +62,8 @@ def _task_names(name: str, collection: Collection) -> list[str]:
     if collection.is_imported:
         return ["docs"]
 
-    names = [name for name in TASKS if task_class(name).has_data(collection)]
-    if not names:
-        # Without any data the first task says what is missing.
-        return list(TASKS)
-    return names
+    # Without any data the first task says what is missing.
+    return [name for name in TASKS if task_class(name).has_data(collection)] or list(TASKS)
 
 
 @command
@@ -92,7 +89,11 @@ def index(
 
     Example: arqmath-bm25 index task1 --data /data/ARQMath
     """
-    engines = _chosen_engines(engine or ["auto"], hosts, shards, replicas)
+    engines = []
+    for name in engine or ["auto"]:
+        # If one of several engines is a cluster, the hosts are its own.
+        is_other = "opensearch" in (engine or ()) and name != "opensearch"
+        engines.append(chosen_engine(name, None if is_other else hosts, shards, replicas))
     with _workers(threads, spark, place) as workers:
         if workers.remote and place.data:  # whose processes have other working directories
             place = replace(place, data=place.data.absolute())
@@ -114,19 +115,6 @@ def index(
                 options = "".join(f", --{name} {value}" for name, value in chosen)
                 out.print(f"{built.store}: {state}{options}")
             _tell_of_outdated(content, prune)
-
-
-def _chosen_engines(
-    names: Sequence[str], hosts: str | None, shards: int, replicas: int
-) -> list[Engine]:
-    """Return the engines of these names; `hosts` are of the cluster, if one of them is."""
-    engines = []
-    for name in names:
-        of_this_one = hosts
-        if "opensearch" in names and name != "opensearch":
-            of_this_one = None
-        engines.append(chosen_engine(name, of_this_one, shards, replicas))
-    return engines
 
 
 def _tell_of_outdated(content: IndexContent, prune: bool) -> None:
@@ -238,11 +226,8 @@ def _topic_sets(
         task.manual_tag(task.primary)
         chosen = chosen or [year_of(by_hand)]
 
-    names = list(dict.fromkeys(chosen or ()))
-    sets = []
-    for folder, path in task.topic_files(index.collection, names):
-        sets.append(task.read(index.collection, folder, path, index))
-
+    files = task.topic_files(index.collection, list(dict.fromkeys(chosen or ())))
+    sets = [task.read(index.collection, folder, path, index) for folder, path in files]
     if queries:
         return with_queries(task, sets, by_hand, queries)
     return sets

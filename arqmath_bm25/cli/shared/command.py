@@ -25,11 +25,7 @@ _RESUMING: Final = ("fetch", "index", "judge")
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Return the function as typer takes it; dataclass parameters become their fields."""
     hints = get_type_hints(function, include_extras=True)
-    groups: dict[str, Any] = {}
-    for name, kind in hints.items():
-        if is_dataclass(kind):
-            groups[name] = kind
-
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     options = _options(function, hints, groups)
     options.sort(key=lambda option: option.kind)
     command_signature = Signature(options)
@@ -48,18 +44,15 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         try:
             function(**arguments)
         except KeyboardInterrupt:
+            note = ""
             if function.__name__ in _RESUMING:
-                console.print("stopped; the same command resumes")
-            else:
-                console.print("stopped")
+                note = "; the same command resumes"
+            console.print(f"stopped{note}")
             raise
 
     # Help breaks lines itself, so each paragraph becomes one line.
-    paragraphs = []
-    for text in (function.__doc__ or "").split("\n\n"):
-        paragraphs.append(" ".join(text.split()))
-
-    call.__doc__ = "\n\n".join(paragraphs)
+    paragraphs = (function.__doc__ or "").split("\n\n")
+    call.__doc__ = "\n\n".join(" ".join(text.split()) for text in paragraphs)
     call.__signature__ = command_signature  # type: ignore[attr-defined]
     call.__annotations__ = {option.name: option.annotation for option in options}
     return call

@@ -71,9 +71,7 @@ def print_tables(tables: Sequence[ScoreTable], form: TableForm) -> None:
         for table in tables:
             print_table(table)
     else:
-        write = _WRITERS[form]
-        texts = map(write, tables)
-        typer.echo("\n".join(texts), nl=False)
+        typer.echo("\n".join(map(_WRITERS[form], tables)), nl=False)
 
     if form == "csv":
         for table in tables:
@@ -87,7 +85,17 @@ def print_table(table: ScoreTable) -> None:
     if not terminal.is_terminal:
         terminal = PlainConsole(highlight=False, width=200)
 
-    terminal.print(_fit(table, terminal))
+    # A table that is too wide has less space between its columns, or some are left out.
+    layout = _lay_out(table)
+    left_out: list[str] = []
+    if _width(layout, terminal) > terminal.width:
+        layout = _lay_out(table, padding=0)
+    for name in table.dispensable:
+        if _width(layout, terminal) > terminal.width:
+            left_out.append(name)
+            layout = _lay_out(table, left_out, padding=0)
+
+    terminal.print(layout)
     for note in table.notes:
         terminal.print(f"  {escape(note)}", soft_wrap=True)
 
@@ -95,23 +103,6 @@ def print_table(table: ScoreTable) -> None:
 def in_terminal() -> bool:
     """Return whether tables go to a terminal, and not to a pipe or file."""
     return PlainConsole().is_terminal
-
-
-def _fit(table: ScoreTable, terminal: Console) -> RichTable:
-    """Lay out a table so that it fits: with less space, or without columns, if it is too wide."""
-    layout = _lay_out(table)
-    if _width(layout, terminal) <= terminal.width:
-        return layout
-
-    left_out: list[str] = []
-    layout = _lay_out(table, padding=0)
-    for name in table.dispensable:
-        if _width(layout, terminal) <= terminal.width:
-            break
-        left_out.append(name)
-        layout = _lay_out(table, left_out, padding=0)
-
-    return layout
 
 
 def _lay_out(table: ScoreTable, left_out: Sequence[str] = (), padding: int = 1) -> RichTable:
@@ -122,21 +113,16 @@ def _lay_out(table: ScoreTable, left_out: Sequence[str] = (), padding: int = 1) 
         box=box.SIMPLE_HEAD,
         padding=(0, padding),
     )
-    columns = []
-    for column, name in enumerate(table.header):
-        if name in left_out:
-            continue
-
-        columns.append(column)
+    columns = [column for column, name in enumerate(table.header) if name not in left_out]
+    for column in columns:
+        name = table.header[column]
         if column == 0 or name in table.left:
             layout.add_column(escape(name), overflow="fold")
         else:
             layout.add_column(escape(name), justify="right", no_wrap=True)
 
     for row in table.rows:
-        texts = [escape(format_cell(row[column])) for column in columns]
-        layout.add_row(*texts)
-
+        layout.add_row(*(escape(format_cell(row[column])) for column in columns))
     return layout
 
 
@@ -187,13 +173,8 @@ def _latex_row(row: Sequence[object]) -> str:
 
 def markdown(table: ScoreTable) -> str:
     """Write a table for Markdown (GitHub's, pandoc's pipe tables)."""
-    alignments = []
-    for column, name in enumerate(table.header):
-        if column == 0 or name in table.left:
-            alignments.append(":--")
-        else:
-            alignments.append("--:")
-
+    left = (table.header[0], *table.left)
+    alignments = [":--" if name in left else "--:" for name in table.header]
     lines = [
         _markdown_row(table.header),
         "|" + "|".join(alignments) + "|",
@@ -225,15 +206,8 @@ def comma_separated(table: ScoreTable) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.header)
     for row in table.rows:
-        writer.writerow(map(_without_mark, row))
+        writer.writerow(getattr(cell, "value", cell) for cell in row)  # a mark is left out
     return text.getvalue()
-
-
-def _without_mark(cell: object) -> object:
-    """Return the number of a marked cell; any other cell is returned as it is."""
-    if isinstance(cell, MarkedNumber):
-        return cell.value
-    return cell
 
 
 _WRITERS: Final[Mapping[str, Callable[[ScoreTable], str]]] = {
