@@ -118,9 +118,7 @@ class _ValueObject(metaclass=_Guessable):
         raise no_attribute(repr(kind.__name__), name, dir(kind))
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, type(self)):
-            return False
-        return self._value == other._value
+        return isinstance(other, type(self)) and self._value == other._value
 
     def __hash__(self) -> int:
         return hash(str(self._value))
@@ -193,14 +191,12 @@ class Collection(_ValueObject, Files):
 
     @property
     def _summary(self) -> dict[str, object]:
-        summary: dict[str, object] = {
+        return {
             "Collection": self.name,
             "files": self.path,
             "indexes": self.directory,
+            **{task: ", ".join(self.years(task)) for task in TASKS},
         }
-        for task in TASKS:
-            summary[task] = ", ".join(self.years(task))
-        return summary
 
     @showing_its_arguments
     def index(
@@ -263,9 +259,7 @@ class Collection(_ValueObject, Files):
         documents of `docs` your own. Raises InputError for other tasks.
         """
         for text, document in configured(task, config).documents(self):
-            fields = {}
-            for name, bag in document.own.items():
-                fields[name] = bag.terms.split()
+            fields = {name: bag.terms.split() for name, bag in document.own.items()}
             yield {"docno": document.doc_id, "text": text, "fields": fields}
 
     def years(self, task: TaskName) -> tuple[str, ...]:
@@ -300,17 +294,15 @@ class Collection(_ValueObject, Files):
         ((folder, path),) = ranking.topic_files(self, [name])
         topics = ranking.read(self, folder, path).topics
 
+        names = list(RULES[ranking.lab].topic_columns)
+        if any(topic.excluded for topic in topics):
+            names.append("excluded")
         columns: dict[str, list[Any]] = {
             "qid": [topic.topic_id for topic in topics],
             "query": list(map(_text, topics)),
         }
-        for column in RULES[ranking.lab].topic_columns:
-            columns[column] = [getattr(topic, column) for topic in topics]
-
-        excluded = [topic.excluded for topic in topics]
-        if any(excluded):
-            columns["excluded"] = excluded
-
+        for name in names:
+            columns[name] = [getattr(topic, name) for topic in topics]
         return pd.DataFrame(columns).rename(columns={"latex": "formula"})
 
     @showing_its_arguments
@@ -327,11 +319,7 @@ class Collection(_ValueObject, Files):
         judgments = Evaluator(self).judgments(rules.topic_task, file)
 
         frame = qrels_frame(judgments.qrels)
-        frame.attrs.update(
-            task=task,
-            file=str(file),
-            notes=list(judgments.notes),
-        )
+        frame.attrs.update(task=task, file=str(file), notes=list(judgments.notes))
         if judgments.ids is not None:
             frame.attrs.update(
                 formulas=str(self.layout.formulas()),
@@ -484,20 +472,17 @@ class Index(_ValueObject):
         is_list = isinstance(query, Iterable) and not isinstance(query, str | bytes)
         queries = query if is_list else [query]
         ranked = []
-        titles = []
-        texts = []
+        found: list[Found] = []
         for number, text in enumerate(queries, 1):
             hits = self._opened.search(_query(text), self.chosen(variant), k, posts)
             ranked.append((str(number), hits))
-            for hit in hits:
-                found = task.found(hit, self._opened)
-                titles.append(found.plain_title)
-                texts.append(found.short_text)
+            found += [task.found(hit, self._opened) for hit in hits]
 
         frame = run_frame(ranked, task.lab)
         if not is_list:
             frame = frame.drop(columns="qid")
-        return frame.assign(title=titles, text=texts)
+        titles = [each.plain_title for each in found]
+        return frame.assign(title=titles, text=[each.short_text for each in found])
 
     def document(self, docno: str) -> dict[str, Any]:
         """Return a document as a dict with docno, title (of its question) and the whole text.
@@ -523,15 +508,11 @@ class Index(_ValueObject):
         task = self._opened.task.index_task
         settings = task.settings.analysis
         if isinstance(settings, FormulaAnalysisSettings):
-            formula_analyzer = FormulaAnalyzer(settings, task.settings.fields)
-            return formula_analyzer.latex(text)
-
+            return FormulaAnalyzer(settings, task.settings.fields).latex(text)
         if isinstance(settings, AnalysisSettings):
-            analyzer = Analyzer(settings)
-        else:
-            text_only = AnalysisSettings(text=settings.text)
-            analyzer = Analyzer(text_only, ngrams=False)
-        return analyze(text, html, analyzer)
+            return analyze(text, html, Analyzer(settings))
+        words_only = AnalysisSettings(text=settings.text)
+        return analyze(text, html, Analyzer(words_only, ngrams=False))
 
     def document_frequency(self, *terms: str) -> pd.DataFrame:
         """Return the number of documents that contain each term, as `analyze` spells it.
@@ -540,8 +521,7 @@ class Index(_ValueObject):
         """
         fields = self._opened.task.index_task.fields or ()
         counts = self._opened.searcher().document_counts(dict.fromkeys(fields, terms))
-        frame = pd.DataFrame(counts, terms, list(fields))
-        return frame.fillna(0).astype(int)
+        return pd.DataFrame(counts, terms, list(fields)).fillna(0).astype(int)
 
     @showing_its_arguments
     def explain(
@@ -672,22 +652,14 @@ class Index(_ValueObject):
             return pd.DataFrame(index=rows.index)
 
         frame = pd.concat(features).reindex(rows.index)
-        columns = sorted(map(str, frame))
-        return frame[columns].fillna(0.0)
+        return frame[sorted(map(str, frame))].fillna(0.0)
 
     def _hits(self, docnos: Iterable[object]) -> list[Hit]:
         """Return documents as hits without a score; InputError that names the unknown ones."""
-        hits = []
-        missing = []
-        for docno in map(str, docnos):
-            hit = self._opened.task.find(docno, self._opened)
-            if hit is None:
-                missing.append(docno)
-            else:
-                hits.append(hit)
-
-        check_found(missing)
-        return hits
+        opened = self._opened
+        found = {docno: opened.task.find(docno, opened) for docno in map(str, docnos)}
+        check_found(docno for docno, hit in found.items() if hit is None)
+        return list(filter(None, found.values()))
 
     def _run_frame(
         self,
@@ -705,8 +677,8 @@ class Index(_ValueObject):
         qids = [topic.topic_id for topic in topics]
         frame = run_frame(zip(qids, ranked, strict=True), task.lab)
         if text:
-            found = (task.found(hit, self._opened) for hit in chain.from_iterable(ranked))
-            texts = list(map(_texts, found))
+            hits = chain.from_iterable(ranked)
+            texts = [_texts(task.found(hit, self._opened)) for hit in hits]
             frame = frame.join(pd.DataFrame(texts, frame.index, ["title", "text"]))
 
         manifest = self._opened.manifest_of(variant, depth, "arqmath_bm25.Index.run")
@@ -751,10 +723,7 @@ def _text(topic: Topic) -> str:
     """Return a topic as one text with `$…$` around its formulas; in Task 2 it is one formula."""
     if topic.formulas:
         return f"${topic.latex}$"
-
-    title = read_title(topic.title).text
-    question = read_body(topic.question).text
-    return f"{title}\n{question}".strip()
+    return f"{read_title(topic.title).text}\n{read_body(topic.question).text}".strip()
 
 
 def _topic(row: Mapping[Hashable, Any], task: Task[Any]) -> Topic:
@@ -768,18 +737,9 @@ def _topic(row: Mapping[Hashable, Any], task: Task[Any]) -> Topic:
     title = row.get("title")
     question = row.get("question")
     if isinstance(title, str) and isinstance(question, str):
-        formulas: tuple[str, ...] = ()
-        if row.get("formula"):
-            formulas = (row["formula"],)
-        topic = Topic(
-            qid,
-            title,
-            question,
-            tuple(_members(row.get("tags"))),
-            row.get("formula_id", ""),
-            formulas,
-            excluded,
-        )
+        tags = tuple(_members(row.get("tags")))
+        formulas = tuple(filter(None, [row.get("formula")]))
+        topic = Topic(qid, title, question, tags, row.get("formula_id", ""), formulas, excluded)
         if _text(topic) == query:
             return topic
 

@@ -115,14 +115,20 @@ def evaluate(
     each judged topic and a column for each measure. Warnings are ScoreWarnings. Raises InputError
     if run and judgments do not fit each other, and for a label that is not from -9 to 9.
     """
-    names = _measure_names(measures)
-    further = named_measures(*names or ())
-    scored = _score("run", run, qrels, task, further, relevant)
+    names: list[str] = []
+    if isinstance(measures, str):
+        names = split_names(measures)
+    elif isinstance(measures, Iterable):
+        names = list(map(str, measures))
+    elif measures is not None:
+        names = [str(measures)]
+
+    scored = _score("run", run, qrels, task, named_measures(*names), relevant)
     score = scored.score
     _warn(score.warnings)
 
-    keys = list(map(key_of, names or ()))
-    for name, key in zip(names or (), keys, strict=True):
+    keys = list(map(key_of, names))
+    for name, key in zip(names, keys, strict=True):
         if key not in score.keys:
             known = ", ".join(score.keys)
             raise InputError(f"measures: {name}: runs of this task have {known}")
@@ -131,23 +137,9 @@ def evaluate(
 
     table = pd.DataFrame.from_dict(score.values, orient="index")
     table = table.rename_axis("qid")
-    if names is None:
+    if measures is None:
         return table
     return table[keys].set_axis(names, axis="columns")
-
-
-def _measure_names(measures: str | Sequence[object] | None) -> list[str] | None:
-    """Return the names of one or several measures, given as strings or objects of ir_measures.
-
-    A string may list several names, separated by commas.
-    """
-    if measures is None:
-        return None
-    if isinstance(measures, str):
-        return split_names(measures)
-    if not isinstance(measures, Iterable):
-        return [str(measures)]
-    return list(map(str, measures))
 
 
 @showing_its_arguments
@@ -175,17 +167,13 @@ def compare(
             "compare([run, other], qrels)"
         )
 
-    name = None
-    further: list[Measure] = []
-    if measure is not None:
-        name = str(measure)
-        further = named_measures(name)
-
+    names = [] if measure is None else [str(measure)]
+    further = named_measures(*names)
     scored = []
     for run_name, run in _frames_by_name(runs).items():
         scored.append(_score(run_name, run, qrels, task, further, relevant))
 
-    result = compare_runs(scored, name)
+    result = compare_runs(scored, *names)
     _warn(result.warnings)
     frame = pd.DataFrame(map(asdict, result.comparisons))
     frame.attrs.update(measure=result.measure, warnings=result.warnings)
@@ -308,8 +296,7 @@ def _open_ids(run: pd.DataFrame, qrels: pd.DataFrame) -> FormulaIds:
 
 def _frames_by_name(runs: Mapping[str, Table] | Sequence[Table]) -> dict[str, pd.DataFrame]:
     """Return the frames of several runs by their names; InputError if only one run is given."""
-    several = not isinstance(runs, pd.DataFrame | str) and isinstance(runs, Iterable)
-    if not several:
+    if isinstance(runs, pd.DataFrame | str) or not isinstance(runs, Iterable):
         raise InputError(
             f"runs: got {_kind(runs)}; expected several runs: [run, other] or "
             '{"name": run, "other": other}'
@@ -318,18 +305,10 @@ def _frames_by_name(runs: Mapping[str, Table] | Sequence[Table]) -> dict[str, pd
     columns = ("qid", "docno", "score")
     by_name: dict[str, pd.DataFrame] = {}
     if isinstance(runs, Mapping):
-        for key, run in runs.items():
-            name = str(key)
-            by_name[name] = table(run, name, *columns)
-        return by_name
+        return {str(name): table(run, str(name), *columns) for name, run in runs.items()}
 
-    frames = []
-    names = []
-    for number, run in enumerate(runs, 1):
-        frame = table(run, f"run {number}", *columns)
-        frames.append(frame)
-        names.append(str(frame.attrs.get("name", "run")))
-
+    frames = [table(run, f"run {number}", *columns) for number, run in enumerate(runs, 1)]
+    names = [str(frame.attrs.get("name", "run")) for frame in frames]
     for number, (name, frame) in enumerate(zip(names, frames, strict=True), 1):
         if names.count(name) > 1:
             name = f"{name} {number}"
@@ -380,11 +359,15 @@ def read_qrels(path: str | Path) -> pd.DataFrame:
 
 def qrels_frame(qrels: Qrels) -> pd.DataFrame:
     """Return judgments as a frame with the columns qid, docno and label."""
+    return _triples(qrels, "label")
+
+
+def _triples(nested: Mapping[str, Mapping[str, Any]], column: str) -> pd.DataFrame:
+    """Return topic → document → value as a frame."""
     rows = []
-    for qid, grades in qrels.items():
-        for doc, grade in grades.items():
-            rows.append((qid, doc, grade))
-    return pd.DataFrame(rows, columns=["qid", "docno", "label"])
+    for qid, values in nested.items():
+        rows += [(qid, doc, value) for doc, value in values.items()]
+    return pd.DataFrame(rows, columns=["qid", "docno", column])
 
 
 @showing_its_arguments
@@ -460,12 +443,11 @@ def rows_of(rows: object, what: str) -> Iterator[dict[str, Any]]:
         raise _unusable(what, rows)
 
     for row in rows:
-        fields = row
         if hasattr(row, "_asdict"):
-            fields = row._asdict()
-        if not isinstance(fields, Mapping):
-            raise _unusable(what, fields, f"{_kind(rows)} with ")
-        yield {str(name): value for name, value in fields.items()}
+            row = row._asdict()
+        if not isinstance(row, Mapping):
+            raise _unusable(what, row, f"{_kind(rows)} with ")
+        yield {str(name): value for name, value in row.items()}
 
 
 def texts_as_rows(texts: object, id_column: str, text_column: str) -> Any:
@@ -498,7 +480,13 @@ def table(rows: Table, what: str, *columns: str) -> pd.DataFrame:
     Nested dicts are topic → document → the last of the columns. `what` names the table in messages.
     Raises InputError for anything else, and for a missing column or value.
     """
-    rows = _of_other_program(rows)
+    for name in ("run_data", "qrels_data"):  # of trectools
+        data = getattr(rows, name, None)
+        if isinstance(data, pd.DataFrame):
+            rows = data
+    if type(rows).__module__.startswith("ranx."):
+        rows = rows.to_dict()  # type: ignore[union-attr]
+
     is_nested = False
     if isinstance(rows, Mapping):
         is_nested = all(isinstance(row, Mapping) for row in rows.values())
@@ -506,11 +494,7 @@ def table(rows: Table, what: str, *columns: str) -> pd.DataFrame:
     if isinstance(rows, pd.DataFrame):
         frame = rows
     elif isinstance(rows, Mapping) and is_nested:
-        triples = []
-        for qid, values in rows.items():
-            for doc, value in values.items():
-                triples.append((qid, doc, value))
-        frame = pd.DataFrame(triples, columns=["qid", "docno", columns[-1]])
+        frame = _triples(rows, columns[-1])
     else:
         frame = pd.DataFrame(list(rows_of(rows, what)))
 
@@ -528,25 +512,12 @@ def table(rows: Table, what: str, *columns: str) -> pd.DataFrame:
         raise InputError(f"{what}: no column {' and no '.join(missing)}; it has {has}")
 
     for name in columns:
-        is_missing = frame[name].isna()
+        is_missing = frame[name].isna().to_numpy()
         if is_missing.any():
-            row = int(is_missing.to_numpy().argmax())
-            raise InputError(f"{what}: no {name} in row {row}")
+            raise InputError(f"{what}: no {name} in row {is_missing.argmax()}")
 
     ids = [name for name in ("qid", "docno") if name in columns]
     return frame.astype(dict.fromkeys(ids, str))
-
-
-def _of_other_program(rows: Any) -> Any:
-    """Return the table in a run or in judgments of trectools or ranx; any other value as it is."""
-    for name in ("run_data", "qrels_data"):
-        data = getattr(rows, name, None)
-        if isinstance(data, pd.DataFrame):
-            return data
-
-    if type(rows).__module__.startswith("ranx."):
-        return rows.to_dict()
-    return rows
 
 
 def _unusable(what: str, given: object, inside: str = "") -> InputError:
@@ -593,25 +564,12 @@ def _task_of(run: pd.DataFrame) -> RunTask:
 def _rows(run: pd.DataFrame) -> Iterator[RunRow]:
     """Yield the rows of a run as a file of them would be read."""
     defaults: dict[str, Any] = {"rank": 0, "post_id": "", "answer": ""}
-    missing = {}
-    for name, value in defaults.items():
-        if name not in run:
-            missing[name] = value
-
-    columns = ["qid", "docno", "rank", "score", "post_id", "answer"]
-    frame = run.assign(**missing)[columns]
-    rows = frame.itertuples(index=False)
-    for line, (qid, doc, rank, score, post, answer) in enumerate(rows, 1):
-        yield RunRow(
-            line,
-            topic_id=str(qid),
-            doc_id=str(doc),
-            rank=int(rank),
-            score=float(score),
-            tag="",
-            post_id=str(post),
-            answer=str(answer),
-        )
+    missing = {name: value for name, value in defaults.items() if name not in run}
+    frame = run.assign(**missing)[["qid", "docno", "rank", "score", "post_id", "answer"]]
+    for line, row in enumerate(frame.itertuples(index=False), 1):
+        qid, doc, rank, score, post, answer = row
+        numbers = int(rank), float(score)
+        yield RunRow(line, str(qid), str(doc), *numbers, "", str(post), answer=str(answer))
 
 
 _load_ids: Final = cache(FormulaIds.load)
