@@ -1,7 +1,7 @@
 """A collection: its files, where its indexes are kept, and the tables that all callers share."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -34,14 +34,6 @@ from arqmath_bm25.core.writing import sources
 
 INDEXES: Final = Path("indexes")
 _UNTIL: Final = re.compile(r"[0-9]{4}|none")
-
-
-def _named(train: Path) -> str:
-    """Return the name of a file with its digest: no index depends on where the file is."""
-    if not train.is_file():
-        raise InputError(f"{train}: no such file; expected rows of JSON with references")
-    (source,) = sources([train])
-    return f"{source.name} {source.sha256}"
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -229,16 +221,14 @@ class Collection:
     def chosen(self) -> dict[str, str]:
         """The options given that decide the content of an index."""
         chosen = {"site": self.site, "until": self.until, "delimiters": self.delimiters}
-        if self.train is not None:
-            chosen["train"] = _named(self.train)
+        train = self.train
+        if train is not None:
+            if not train.is_file():
+                raise InputError(f"{train}: no such file; expected rows of JSON with references")
+            # Its name and digest: no index depends on where the file is.
+            (source,) = sources([train])
+            chosen["train"] = f"{source.name} {source.sha256}"
         return {name: value for name, value in chosen.items() if value}
-
-    def _manifests(self) -> Iterator[tuple[Path, Manifest]]:
-        """Yield the stores of all tasks with their manifests."""
-        for store in [store for task in self.directory.glob("*/") for store in stores(task)]:
-            manifest = readable_manifest(store)  # A damaged one is reported when it is opened.
-            if manifest:
-                yield store, manifest
 
     @property
     def corpus(self) -> Path | None:
@@ -255,22 +245,22 @@ class Collection:
         """Return whether any post is an answer, which is found early in the file."""
         if not self.has_posts:
             return False
-        return any(
-            row is not None and row.get("PostTypeId") == str(ANSWER)
-            for _, row in parsed_rows(self.origin_site.posts, "posts")
-        )
+        rows = parsed_rows(self.origin_site.posts, "posts")
+        return any(row is not None and row.get("PostTypeId") == str(ANSWER) for _, row in rows)
 
     @cached_property
     def _posts(self) -> PostTable:
-        made_of = sources([self.origin_site.posts])
-        for store, manifest in self._manifests():
-            of_same_file = all(source in manifest.sources for source in made_of)
-            until = manifest.recipe.get("chosen", {}).get("until")
-            if POST_TABLE not in manifest.files or not of_same_file or until != self.until:
-                continue
-            with suppress(NoIndexError):  # it is damaged
-                return PostTable.load(store / POST_TABLE, self.origin_site.posts)
-
+        posts = self.origin_site.posts
+        (made_of,) = sources([posts])
+        for task in self.directory.glob("*/"):
+            for store in stores(task):
+                manifest = readable_manifest(store)  # A damaged one is reported when it is opened.
+                if manifest is None or POST_TABLE not in manifest.files:
+                    continue
+                until = manifest.recipe.get("chosen", {}).get("until")
+                if made_of in manifest.sources and until == self.until:
+                    with suppress(NoIndexError):  # it is damaged
+                        return PostTable.load(store / POST_TABLE, posts)
         return self.origin_site.scan()
 
     @property
@@ -306,17 +296,12 @@ class Collection:
         """Return the URL of a post, or nothing for posts of the sample."""
         if not self.origin:
             return ""
-        kind = "a"
-        if post.post_type == QUESTION:
-            kind = "q"
-        return f"https://{self.origin}/{kind}/{post.post_id}"
+        return f"https://{self.origin}/{post.kind[0]}/{post.post_id}"
 
     @property
     def origin(self) -> str:
         """The address of the site of the posts, or "" if unknown."""
-        if self.on_site:
-            return self._address
-        return ""
+        return self._address if self.on_site else ""
 
     @cached_property
     def _address(self) -> str:
@@ -337,7 +322,4 @@ class Collection:
 
     def place(self, post: Post) -> str:
         """Return the URL of a post, or else its kind and id."""
-        kind = "answer"
-        if post.post_type == QUESTION:
-            kind = "question"
-        return self.link(post) or f"{kind} {post.post_id}"
+        return self.link(post) or f"{post.kind} {post.post_id}"

@@ -51,6 +51,13 @@ class Post(NamedTuple):
     accepted_answer_id: str | None = None  # may point outside the collection
     owner_user_id: str | None = None
 
+    @property
+    def kind(self) -> str:
+        """Whether it is a `question` or an `answer`."""
+        if self.post_type == QUESTION:
+            return "question"
+        return "answer"
+
     @classmethod
     def from_attributes(cls, row: dict[str, str]) -> Self:
         """Build a post from the attributes of its row."""

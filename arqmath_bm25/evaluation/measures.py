@@ -118,22 +118,8 @@ _LAB_KEYS: Final = tuple(RULES[AnswerRules.task].measures)
 
 # Names that the message for an unknown name suggests.
 _SUGGESTIONS: Final = (
-    "nDCG@10",
-    "P@10",
-    "R@100",
-    "AP",
-    "AP@100",
-    "RR",
-    "RR@10",
-    "Success@5",
-    "Rprec",
-    "ERR@20",
-    "RBP",
-    "SetP",
-    "SetR",
-    "SetF",
-    "Judged@10",
-    "IPrec@0.1",
+    "nDCG@10 P@10 R@100 AP AP@100 RR RR@10 Success@5 Rprec ERR@20 RBP SetP SetR SetF Judged@10 "
+    "IPrec@0.1"
 )
 
 # pytrec_eval 0.5.11 crashes on empty rankings now and then. One document that nobody judged has
@@ -216,7 +202,7 @@ def read_measure(name: str) -> Any:
         if not form["cutoff"]:
             known = _OF_SETS.get(folded, known)
     if form is None or known is None:
-        suggestions = {key.casefold(): key for key in (*_SUGGESTIONS, *_LAB_KEYS)}
+        suggestions = {key.casefold(): key for key in (*_SUGGESTIONS.split(), *_LAB_KEYS)}
         similar = difflib.get_close_matches(name.casefold(), suggestions, cutoff=0.5)
         near = [suggestions[folded] for folded in similar]
         raise InputError(

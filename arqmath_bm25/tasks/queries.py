@@ -25,12 +25,8 @@ from arqmath_bm25.tasks.settings import FieldKind, QuerySettings, kind
 if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Query, Searcher, TermScores
 
-_NAMING: Final = (
-    "title_text",
-    "title_math",
-    "title_operators",
-    "tags",
-)  # they say what it is about
+# Fields that say what a document is about.
+_NAMING: Final = ("title_text", "title_math", "title_operators", "tags")
 _FEW: Final = 10  # documents: a word in no more of them is never common
 _WORD: Final = re.compile(r"(?<![\\\w])[A-Za-z]{3,}")
 # What is typed around formulas, where that can be chosen, and how to find it.

@@ -269,11 +269,10 @@ class Task1Settings(FieldSettings):
     """configs/task1.yaml."""
 
     # `contents` and the body are the answer's own, title and tags those of its question.
-    all_fields = (
-        "contents", "body_math", "body_operators",
-        "question_text", "question_math", "question_operators",
-        "title_text", "title_math", "title_operators", "tags",
-    )  # fmt: skip
+    all_fields = tuple(
+        "contents body_math body_operators question_text question_math question_operators "
+        "title_text title_math title_operators tags".split()
+    )
     run: RunSettings
     collection: DumpSettings = DumpSettings()
     bag: bool = False  # all words of an answer and its question in one field, `contents`
@@ -315,10 +314,10 @@ class DocumentSettings(FieldSettings):
     """configs/docs.yaml."""
 
     # `contents` are the words of title and body, `body_text` those of the body alone.
-    all_fields = (
-        "contents", "body_text", "body_math", "body_operators",
-        "title_text", "title_math", "title_operators", "tags",
-    )  # fmt: skip
+    all_fields = tuple(
+        "contents body_text body_math body_operators title_text title_math title_operators "
+        "tags".split()
+    )
     former_fields: ClassVar[Mapping[str, str]] = {
         **FieldSettings.former_fields,
         "question_text": "body_text",

@@ -14,7 +14,6 @@ from arqmath_bm25.evaluation.judging.judge import (
     HitKey,
     JudgedBatch,
     agreements,
-    equal_weights,
     kappa,
     read_adjudication,
     read_annotations,
@@ -229,6 +228,6 @@ def test_kappa_is_that_of_the_published_example() -> None:
     counts = np.array([[44, 7, 9], [5, 20, 5], [1, 3, 6]])
     pairs = np.repeat(np.argwhere(counts >= 0), counts.ravel(), axis=0)
     assert len(pairs) == 100
-    assert kappa(pairs, equal_weights(3)) == pytest.approx(0.492, abs=5e-4)
+    assert kappa(pairs, 1 - np.eye(3)) == pytest.approx(0.492, abs=5e-4)
     costs = np.array([[0.0, 1, 3], [1, 0, 6], [3, 6, 0]])
     assert kappa(pairs, costs) == pytest.approx(0.348, abs=5e-4)

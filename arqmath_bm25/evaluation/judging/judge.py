@@ -135,8 +135,7 @@ def _disputed_hits(annotations: Annotations) -> Annotations:
     """Return the hits to which assessors gave different labels."""
     disputed = {}
     for hit, hit_annotations in annotations.items():
-        labels = {annotation.label for annotation in hit_annotations}
-        if len(labels) > 1:
+        if len({annotation.label for annotation in hit_annotations}) > 1:
             disputed[hit] = hit_annotations
     return disputed
 
@@ -194,16 +193,10 @@ def _read(path: Path) -> Iterator[Annotation]:
         for index in range(1, MAX_INSTANCES + 1):
             post = row.get(f"Input.post_{index}")
             if post:
+                hit = HitKey(topic, doc, post)
                 label = read_label(path, number, row, f"Answer.grade_{index}")
-                comment = row.get(f"Answer.comment_{index}", "")
-                yield Annotation(
-                    hit=HitKey(topic, doc, post),
-                    assessor=assessor,
-                    label=label,
-                    comment=comment.strip(),
-                    file=path,
-                    row=number,
-                )
+                comment = row.get(f"Answer.comment_{index}", "").strip()
+                yield Annotation(hit, assessor, label, comment, path, number)
 
 
 def read_label(path: Path, number: int, row: Mapping[str, str], column: str) -> str:
@@ -239,35 +232,18 @@ def agreements(annotations: Annotations) -> list[Agreement]:
             pair = (grades[first], grades[second])
             pairs.setdefault((first, second), []).append(pair)
 
+    classes = len(GRADES)
     found = []
     for assessors in sorted(pairs):
-        grade_pairs = np.array(pairs[assessors])
-        found.append(_agreement(assessors, grade_pairs))
+        given = np.array(pairs[assessors])
+        relevant = (given >= RELEVANT).astype(int)
+        weighted = [
+            kappa(given, 1.0 - np.eye(classes)),
+            kappa(given, np.subtract.outer(np.arange(classes), np.arange(classes)) ** 2.0),
+            kappa(relevant, 1.0 - np.eye(2)),
+        ]
+        found.append(Agreement(assessors, len(given), *weighted))
     return found
-
-
-def _agreement(assessors: tuple[str, str], grades: NDArray[np.int64]) -> Agreement:
-    """Return the agreement of two assessors from their pairs of grades."""
-    classes = len(GRADES)
-    relevant = (grades >= RELEVANT).astype(int)
-
-    graded = kappa(grades, equal_weights(classes))
-    quadratic = kappa(grades, quadratic_weights(classes))
-    binary = kappa(relevant, equal_weights(2))
-
-    return Agreement(assessors, len(grades), graded, quadratic, binary)
-
-
-def equal_weights(classes: int) -> NDArray[np.float64]:
-    """Weigh every disagreement 1."""
-    return 1.0 - np.eye(classes)
-
-
-def quadratic_weights(classes: int) -> NDArray[np.float64]:
-    """Weigh a disagreement by the square of the distance of the grades."""
-    grades = np.arange(classes, dtype=float)
-    distances: NDArray[np.float64] = np.subtract.outer(grades, grades)
-    return distances**2
 
 
 def kappa(pairs: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
@@ -276,13 +252,8 @@ def kappa(pairs: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
     `weights` has the cost of each disagreement. NaN if chance alone explains all agreement.
     """
     observed = np.zeros(weights.shape)
-    first = pairs[:, 0]
-    second = pairs[:, 1]
-    np.add.at(observed, (first, second), 1)
-
-    row_sums = observed.sum(axis=1)
-    column_sums = observed.sum(axis=0)
-    expected = np.outer(row_sums, column_sums) / len(pairs)
+    np.add.at(observed, tuple(pairs.T), 1)
+    expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / len(pairs)
 
     cost = (weights * observed).sum()
     cost_by_chance = (weights * expected).sum()

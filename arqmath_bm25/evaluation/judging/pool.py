@@ -84,10 +84,8 @@ def pool(
     for (topic, doc), posts in sorted(pooled.items()):
         threads = {post: thread_of(post) for post in posts}
         generator = random.Random(f"{seed} {topic} {doc}")  # noqa: S311
-        hits = []
-        for post in choose_posts(threads, generator):
-            hits.append(PooledPost(post, posts[post]))
-        items.append(Item(topic, doc, tuple(hits)))
+        chosen = choose_posts(threads, generator)
+        items.append(Item(topic, doc, tuple(PooledPost(post, posts[post]) for post in chosen)))
 
     return Pool(_shuffle(items, seed), left_out)
 

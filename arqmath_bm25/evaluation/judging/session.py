@@ -161,17 +161,15 @@ class Session:
     def _read_results(self) -> GivenLabels:
         """Read the labels of the results; InputError for other columns and other hits."""
         rows = read_csv(self.results, "file of labels")
-        for row in rows[:1]:
-            for name in row:
-                if name not in COLUMNS:
-                    raise InputError(
-                        f"{self.results}: row 1: the column {name} would be lost; the page for "
-                        f"judging writes {', '.join(COLUMNS)}. Name another file for its labels"
-                    )
+        for name in next(iter(rows), {}):
+            if name not in COLUMNS:
+                raise InputError(
+                    f"{self.results}: row 1: the column {name} would be lost; the page for "
+                    f"judging writes {', '.join(COLUMNS)}. Name another file for its labels"
+                )
 
         labels = {}
-        annotations = read_annotations([self.results])
-        for hit, hit_annotations in annotations.items():
+        for hit, hit_annotations in read_annotations([self.results]).items():
             self._check(hit, self.results, hit_annotations[0].row)
             labels[hit] = settle(hit_annotations)
         return labels
@@ -211,8 +209,7 @@ class Session:
         text = io.StringIO()
         writer = csv.writer(text, quoting=csv.QUOTE_ALL)
         writer.writerow(COLUMNS)
-        for hit, label in self.labels.items():
-            writer.writerow([*hit, label])
+        writer.writerows([*hit, label] for hit, label in self.labels.items())
 
         content = text.getvalue().encode()
         is_needed = self.labels or self.results.exists()

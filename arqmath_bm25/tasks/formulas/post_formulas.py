@@ -21,7 +21,7 @@ from arqmath_bm25.analysis.html import (
     read_title,
 )
 from arqmath_bm25.collection.formulas import COLUMNS
-from arqmath_bm25.collection.posts import QUESTION, Post, PostTable
+from arqmath_bm25.collection.posts import Post, PostTable
 from arqmath_bm25.collection.site import Site
 from arqmath_bm25.core.workers import Workers
 
@@ -87,15 +87,12 @@ def _formulas(
             of_thread.insert(0, thread.question)
 
         for post in of_thread:
-            if post.post_type == QUESTION:
-                kind = "question"
-                thread_id = post.post_id
-            else:
-                kind = "answer"
+            thread_id = post.post_id
+            if post.kind == "answer":
                 thread_id = post.parent_id or post.post_id
             title, body = map(expand_macros, contents(post, delimiters))
             typed = [("title", formula) for formula in title.formulas]
-            typed += [(kind, formula) for formula in body.formulas]
+            typed += [(post.kind, formula) for formula in body.formulas]
 
             first = _FIRST + _PER_POST * row
             for number, (where, formula) in enumerate(typed[:_PER_POST], first):
