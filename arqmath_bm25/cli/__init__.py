@@ -200,18 +200,12 @@ class _Commands(_PlainHelp, TyperGroup):
 
 
 @cache
-def _module(name: str) -> ModuleType:
-    """Import a module of commands, whose objects the garbage collector leaves alone."""
+def load(name: str) -> Any:
+    """Import a command and return its click object; the garbage collector leaves it alone."""
     gc.disable()
-    module = import_module(f"arqmath_bm25.cli.{name}")
+    module = import_module(f"arqmath_bm25.cli.{COMMANDS[name].module}")
     gc.freeze()
     gc.enable()
-    return module
-
-
-def load(name: str) -> Any:
-    """Import a command and return its click object."""
-    module = _module(COMMANDS[name].module)
     command = getattr(module, FUNCTIONS.get(name, name))
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     alone.command(name, cls=_Command, context_settings=_SETTINGS)(command)

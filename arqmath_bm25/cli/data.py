@@ -19,7 +19,7 @@ from arqmath_bm25.collection.inspection import FileReport, files_in
 from arqmath_bm25.collection.inspection import inspect as inspect_file
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.own_documents import read_documents
-from arqmath_bm25.collection.published import PUBLISHED, DataPart, PublishedFile
+from arqmath_bm25.collection.published import PUBLISHED, DataPart
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LabTask
 from arqmath_bm25.core.manifest import LOCAL_INDEX, MANIFEST, Manifest
@@ -65,8 +65,12 @@ def fetch(
         raise InputError(f"--data {data}: it is a file; expected a directory, or a new name")
 
     missing = [file for file in files if not (data / file.target).exists()]
+    packed = sum(file.size for file in missing) / _MB
+    unpacked = sum(file.archive.size for file in missing if file.archive) / _MB
+    sizes = ""
+    if packed:
+        sizes = f", about {packed:,.0f} MB, {unpacked:,.0f} MB unpacked"
     if missing:
-        sizes = _sizes(missing)
         out.print(f"{len(missing)} files from {source}{sizes}", markup=False)
 
     outcomes: Counter[str] = Counter()
@@ -89,16 +93,6 @@ def fetch(
             f"{source} does not have {absent} of the {len(files)} files (named above); "
             f"expected the paths of {PUBLISHED}"
         )
-
-
-def _sizes(files: Sequence[PublishedFile]) -> str:
-    """Return the sizes of files, packed and unpacked, if they are known."""
-    packed = sum(file.size for file in files) / _MB
-    if not packed:
-        return ""
-
-    unpacked = sum(file.archive.size for file in files if file.archive) / _MB
-    return f", about {packed:,.0f} MB, {unpacked:,.0f} MB unpacked"
 
 
 def _parts(only: str) -> list[DataPart]:
@@ -239,7 +233,10 @@ def _print(reports: Sequence[FileReport]) -> None:
         dates = ""
         if report.first:
             dates = f"{report.first} … {report.last}"
-        counts, defects = map(_list_counts, (report.counts, report.defects))
+        counts, defects = [
+            ", ".join(f"{count:,} {name}" for name, count in counted.most_common())
+            for counted in (report.counts, report.defects)
+        ]
         status = ": ".join(filter(None, (report.status, report.problem)))
         rows.append([report.path, f"{report.rows:,}", counts, dates, defects, status])
 
@@ -254,8 +251,3 @@ def _print(reports: Sequence[FileReport]) -> None:
 
     summary = [f"{count} {status}" for status, count in statuses.items()]
     results.print(", ".join(summary))
-
-
-def _list_counts(counts: Counter[str]) -> str:
-    """Return numbers with their names, the largest first."""
-    return ", ".join(f"{count:,} {name}" for name, count in counts.most_common())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby, product
 from pathlib import Path
@@ -189,7 +189,7 @@ def evaluate(
                 files = scoring.of_each_year(runs)
             else:
                 task = None
-                files, left_out = _judged_files(evaluator, run_folder, scoring)
+                files, left_out = _run_files(evaluator, run_folder, scoring)
             scored = [evaluator.score(path, task, year) for path, year in files]
 
     tables = []
@@ -201,8 +201,13 @@ def evaluate(
         info = read_topic_info(*topic_info or ())
         for run in scored:
             if isinstance(run.score, RunScore):
-                sets = topic_sets(run.score.values, info, by)
-                tables.append(_table_of_sets(run, by, sets))
+                keys = list(run.score.table_keys)
+                rows = []
+                for label, topics in topic_sets(run.score.values, info, by).items():
+                    averages = run.score.averages(topics)
+                    rows.append([label, len(topics), *map(averages.__getitem__, keys)])
+                header = ["topics", "number", *_names(keys)]
+                tables.append(ScoreTable(caption=f"{run.run} by {by}", header=header, rows=rows))
 
     if scoring.write(scored, [run.to_json() for run in scored]):
         print_tables(tables, scoring.form)
@@ -210,25 +215,10 @@ def evaluate(
         console.print(f"not scored: {note}", soft_wrap=True)
 
 
-def _table_of_sets(run: ScoredRun, by: str, sets: Mapping[str, Sequence[str]]) -> ScoreTable:
-    """Return the scores of a run over groups of topics."""
-    keys = run.score.table_keys
-    rows = []
-    for label, topics in sets.items():
-        averages = run.score.averages(topics)
-        rows.append([label, len(topics), *map(averages.__getitem__, keys)])
-
-    return ScoreTable(
-        caption=f"{run.run} by {by}",
-        header=["topics", "number", *_names(keys)],
-        rows=rows,
-    )
-
-
 def _run_files(
     evaluator: Evaluator, folder: Path, scoring: Scoring
-) -> list[tuple[Path, Year | None]]:
-    """Return the run files of the collection, with the year that each is scored for."""
+) -> tuple[list[tuple[Path, Year | None]], list[str]]:
+    """Return the run files of the collection, each with its year, and why some are left out."""
     collection, task = evaluator.collection, scoring.chosen_task
     runs = folder / collection.name
     folders: dict[Path, Year | None] = {runs / year: year for year in scoring.years or YEARS}
@@ -240,13 +230,19 @@ def _run_files(
         for split in premises.splits():
             folders[folder / premises.name / split] = None
 
-    files = []
+    judged = []
+    left_out = []
     for part, year in folders.items():
         for path in sorted(part.glob("*")):
-            if path.suffix in _ENDINGS and task in (None, detect_task(path)):
-                files.append((path, year))
+            if path.suffix not in _ENDINGS or task not in (None, detect_task(path)):
+                continue
+            reason = evaluator.reason_against(path, path.parent.name)
+            if reason:
+                left_out.append(f"{path}: {reason}")
+            else:
+                judged.append((path, year))
 
-    if not files:
+    if not (judged or left_out):
         data = None
         if collection.on_site:
             data = collection.layout.data
@@ -256,23 +252,6 @@ def _run_files(
             f"no run files{of_task} in {runs}: write them with `{advice}`, or name run files: "
             "eval RUN --qrels FILE"
         )
-
-    return files
-
-
-def _judged_files(
-    evaluator: Evaluator, folder: Path, scoring: Scoring
-) -> tuple[list[tuple[Path, Year | None]], list[str]]:
-    """Return the run files that have judgments, and why the others are left out."""
-    judged = []
-    left_out = []
-    for path, year in _run_files(evaluator, folder, scoring):
-        reason = evaluator.reason_against(path, path.parent.name)
-        if reason:
-            left_out.append(f"{path}: {reason}")
-        else:
-            judged.append((path, year))
-
     return judged, left_out
 
 

@@ -148,11 +148,9 @@ def judge(
     if serve is not None:
         if results:
             raise InputError(f"--serve {serve} judges one batch; leave out {results[0]}")
-        saved = serve.with_suffix(".results.csv")
-        if output is not None:
-            saved = output
-            if output.is_symlink():  # of a link that the user names the target is written
-                saved = output.resolve()
+        saved = output or serve.with_suffix(".results.csv")
+        if output is not None and output.is_symlink():  # of a link the target is written
+            saved = output.resolve()
         _serve(serve, saved, port)
         return
 
@@ -161,10 +159,9 @@ def judge(
 
     annotations = judging.read_annotations(results)
     for pair in judging.agreements(annotations):
-        first, second = pair.assessors
         out.print(
-            f"{first} and {second}: {counted(pair.hits, 'hits')}, kappa {pair.kappa:.3f} graded, "
-            f"{pair.quadratic:.3f} weighted, {pair.binary:.3f} binary",
+            f"{' and '.join(pair.assessors)}: {counted(pair.hits, 'hits')}, kappa {pair.kappa:.3f} "
+            f"graded, {pair.quadratic:.3f} weighted, {pair.binary:.3f} binary",
             markup=False,
         )
 
@@ -196,7 +193,6 @@ def judge(
 
 
 def _serve(batch: Path, results: Path, port: int) -> None:
-    """Judge a batch in a browser."""
     with needed_by("--serve", "web"):
         from arqmath_bm25.pages.judging.judging_site import judging_site
         from arqmath_bm25.pages.web.server import listen, own_names, server

@@ -70,9 +70,10 @@ class RunName:
     method: Literal["", "extract", "generate"] = ""
 
     def __str__(self) -> str:
-        parts = [self.team, self.task, self.run_id, "manual" if self.manual else "auto"]
-        parts += [self.variant, *([self.method] if self.method else [])]
-        return "-".join([*parts, "P" if self.primary else "A"])
+        how = "manual" if self.manual else "auto"
+        kind = "P" if self.primary else "A"
+        parts = [self.team, self.task, self.run_id, how, self.variant, self.method, kind]
+        return "-".join(filter(None, parts))
 
 
 _NAME: Final = re.compile(

@@ -122,10 +122,7 @@ def _lines(
             console.print(f"{line()}, {seconds:.0f} s so far", markup=False, soft_wrap=True)
             pause = min(seconds, _LONGEST_PAUSE)
 
-    shows = write
-    if display is not None:
-        shows = draw
-    thread = Thread(target=shows, daemon=True)
+    thread = Thread(target=write if display is None else draw, daemon=True)
     thread.start()
     try:
         yield

@@ -40,6 +40,8 @@ class Part(NamedTuple):
 
     def best_terms(self, number: int) -> list[tuple[str, float]]:
         """Return the terms with the largest shares, and the share of all others together."""
+        best = list(self.terms[:number])
         rest = self.terms[number:]
-        others = [(f"{len(rest)} more", sum(score for _, score in rest))] if rest else []
-        return [*self.terms[:number], *others]
+        if rest:
+            best.append((f"{len(rest)} more", sum(score for _, score in rest)))
+        return best

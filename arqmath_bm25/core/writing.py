@@ -52,7 +52,11 @@ def digests(paths: Iterable[Path], read_all: bool = False) -> list[str]:
     That of a large file is kept in the user's cache, under what the system says of the file (inode,
     size, times), so that it is read once; with `read_all` it is read again.
     """
-    cache = _cache()
+    # Of a user without a home nothing is remembered.
+    cache = Path(os.devnull)
+    with suppress(RuntimeError):
+        home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+        cache = home / "arqmath-bm25" / "digests.json"
     kept: dict[str, str] = {}
     with suppress(OSError, ValueError):  # there is none yet, or it is damaged
         kept = {str(key): str(digest) for key, digest in parse_json(cache.read_bytes()).items()}
@@ -77,24 +81,8 @@ def digests(paths: Iterable[Path], read_all: bool = False) -> list[str]:
 
 def state_of(path: str | Path) -> list[int]:
     """Return what the system says of a file: device, inode, size and times of content and state."""
-    status = os.stat(path)  # noqa: PTH116  # faster, of ten thousand files
-    return [
-        status.st_dev,
-        status.st_ino,
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-    ]
-
-
-def _cache() -> Path:
-    """Return the file of remembered digests; the null device for a user without a home."""
-    home = os.environ.get("XDG_CACHE_HOME")
-    try:
-        folder = Path(home) if home else Path("~/.cache").expanduser()
-    except RuntimeError:  # no HOME, and a user id without a name
-        return Path(os.devnull)
-    return folder / "arqmath-bm25" / "digests.json"
+    now = os.stat(path)  # noqa: PTH116  # faster, of ten thousand files
+    return [now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns]
 
 
 @dataclass(frozen=True)
@@ -221,8 +209,7 @@ def naming_errors(path: Path) -> Iterator[None]:
 
 def refuse_endings(path: Path, endings: Collection[str], written: str) -> None:
     """Raise InputError if a name promises another form than the `written` one."""
-    name = path.name.lower().removesuffix(".gz")
-    ending = Path(name).suffix
+    ending = Path(path.name.lower().removesuffix(".gz")).suffix
     if ending in endings:
         raise InputError(f"{path}: a file of the form {ending} is not written: {written}")
 
@@ -292,8 +279,7 @@ class _Output:
         """Give the file its name."""
         if self.partial is not None:
             self.partial.replace(self.path)
-            path = self.path.parent
-            descriptor = os.open(path, os.O_RDONLY)
+            descriptor = os.open(self.path.parent, os.O_RDONLY)
             try:
                 _sync(descriptor)
             finally:
@@ -328,27 +314,19 @@ def read_manifest(path: Path) -> dict[str, Any]:
     Somebody edited the file, or its writer was killed between the two renames: a note says so.
     """
     manifest = stored_manifest(path)
-    if describes_other_content(manifest, path):
-        _tell_of_other_content(path)
-        return {}
+    with suppress(OSError):
+        # Manifests of other programs have no digest.
+        asked = manifest.get("sha256")
+        if asked and path.is_file() and digests([path]) != [asked]:
+            _tell_of_other_content(path)
+            return {}
     return manifest
 
 
 def stored_manifest(path: Path) -> dict[str, Any]:
     """Read the manifest of a file, even of other content; an empty one if missing."""
     manifest = written_json(manifest_path(path))
-    if not isinstance(manifest, dict):
-        return {}
-    return manifest
-
-
-def describes_other_content(manifest: Mapping[str, Any], path: Path) -> bool:
-    """Return whether a manifest has the digest of another content than that of a file."""
-    if "sha256" not in manifest:  # It is of another program.
-        return False
-    with suppress(OSError):
-        return path.is_file() and digests([path]) != [manifest["sha256"]]
-    return False
+    return manifest if isinstance(manifest, dict) else {}
 
 
 @cache  # so that it is said once

@@ -249,8 +249,16 @@ class FlatSearcher(Searcher):
         if not np.isfinite(weights).all():
             raise InputError(f"the weight of a term is too large: {max(terms.values())}")
 
+        # The postings of terms that no query had before are tested.
         begins, ends = _bounds(field, rows)
-        _test_postings(field, rows, begins, ends)
+        untested = np.flatnonzero(~field.is_tested[rows])
+        if len(untested):
+            sizes = ((field.docs, field.rows), (field.codes, len(field.divisors)))
+            for file, size in sizes:
+                file.test(begins[untested], ends[untested])
+                for number in untested.tolist():
+                    _check(file.numbers[begins[number] : ends[number]], size)
+            field.is_tested[rows[untested]] = True
         return _WeightedTerms(known_terms, weights, begins, ends)
 
 
@@ -269,7 +277,13 @@ def _open_field(
     pairs = read_numbers(directory / f"{name}.pairs", "<i4").reshape(-1, 2)
     tokens = max(statistics["tokens"], 1)
     average = np.float32(tokens / max(statistics["documents"], 1))
-    divisors = _divisors(pairs, np.float32(k1), np.float32(b), average)
+    # 1 + freq / norm for every code, as BM25Similarity computes it in 32 bits.
+    unit = np.float32(1)
+    lengths = lengths_of_bytes().astype(np.float32)
+    with np.errstate(divide="ignore"):  # k1 may be 0
+        norms = np.float32(k1) * ((unit - np.float32(b)) + np.float32(b) * lengths / average)
+        inverse = unit / norms
+    divisors = unit + pairs[:, 0].astype(np.float32) * inverse[pairs[:, 1]]
 
     terms = read_numbers(directory / f"{name}.terms", "<u8")
     docs = TestedNumbers(directory / f"{name}.docs", smallest_kind(rows))
@@ -296,21 +310,6 @@ def _open_field(
         codes=codes,
         is_tested=np.zeros(len(terms), np.bool_),
     )
-
-
-def _test_postings(field: _Field, rows: Integers, begins: Integers, ends: Integers) -> None:
-    """Test the postings of terms that no query had before; NoIndexError if they are damaged."""
-    untested = ~field.is_tested[rows]
-    if not untested.any():
-        return
-
-    begins = begins[untested]
-    ends = ends[untested]
-    for numbers, count in ((field.docs, field.rows), (field.codes, len(field.divisors))):
-        numbers.test(begins, ends)
-        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-            _check(numbers.numbers[begin:end], count)
-    field.is_tested[rows[untested]] = True
 
 
 def _add_rare(
@@ -364,20 +363,6 @@ def _bounds(field: _Field, rows: Integers) -> tuple[Integers, Integers]:
     begins = field.starts[rows].astype(np.int64)
     ends = field.starts[rows + 1].astype(np.int64)
     return begins, ends
-
-
-def _divisors(pairs: Integers, k1: np.float32, b: np.float32, average: np.float32) -> Floats:
-    """Return 1 + freq / norm for every code, as BM25Similarity computes it."""
-    unit = np.float32(1)
-    lengths = lengths_of_bytes().astype(np.float32)
-    with np.errstate(divide="ignore"):  # k1 may be 0
-        norms = k1 * ((unit - b) + b * lengths / average)
-        inverse = unit / norms
-
-    freqs = pairs[:, 0].astype(np.float32)
-    length_bytes = pairs[:, 1]
-    divisors: Floats = unit + freqs * inverse[length_bytes]
-    return divisors
 
 
 def _check(numbers: Integers, count: int) -> None:

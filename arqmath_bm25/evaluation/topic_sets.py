@@ -6,7 +6,7 @@ is asked: computation, concept or proof. The labs label the topics of Task 1, `A
 2, `B.n`, are the same questions.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -27,11 +27,11 @@ def read_topic_info(*paths: Path) -> TopicInfo:
     """
     info: TopicInfo = {}
     for path in paths:
-        rows = list(map(_labels, read_csv(path, "topic information file")))
-        names: list[str] = []
-        if rows:
-            names = list(rows[0])
-
+        rows = []
+        for row in read_csv(path, "topic information file"):
+            # Blanks and case of names vary.
+            rows.append({name.strip().capitalize(): row[name].strip() for name in row if name})
+        names = list(next(iter(rows), ()))
         if "Topic" not in names or not set(CATEGORIES).intersection(names):
             found = ", ".join(names)[:80] or "nothing"
             raise InputError(
@@ -43,15 +43,6 @@ def read_topic_info(*paths: Path) -> TopicInfo:
             info[row["Topic"]] = row
 
     return info
-
-
-def _labels(row: Mapping[str, str]) -> dict[str, str]:
-    """Return the labels of a row with the names of their columns; blanks and case vary."""
-    labels = {}
-    for name, label in row.items():
-        if name:
-            labels[name.strip().capitalize()] = label.strip()
-    return labels
 
 
 def topic_sets(topics: Iterable[str], info: TopicInfo, column: str) -> dict[str, list[str]]:

@@ -282,13 +282,18 @@ class Run:
     def _distinct(self, rows: Sequence[RunRow], counts: Counter[str]) -> dict[str, RunRow]:
         """Return the row of each document; of Task 2 by visual id, in trec_eval's order."""
         by_document = {row.doc_id: row for row in rows}
-        if self.form == "visual":
-            return self._with_instances(by_document)
-        if self.ids is None:
-            return by_document
-
         ids = self.ids
         first: dict[str, RunRow] = {}
+        if self.form == "visual":
+            # Each gets an instance and its post, where the formula index has one.
+            instances = ids.instances(by_document) if ids is not None else {}
+            for visual, row in by_document.items():
+                formula, post = instances.get(visual, ("", ""))
+                first[visual] = row._replace(doc_id=formula, post_id=post)
+            return in_order(first)
+        if ids is None:
+            return by_document
+
         formulas = id_numbers(row.doc_id for row in rows)
         index_rows = ids.find(formulas).tolist()
         for index_row, row in zip(index_rows, rows, strict=True):
@@ -306,18 +311,6 @@ class Run:
                 first[visual] = row._replace(post_id=post)
 
         return in_order(first)
-
-    def _with_instances(self, by_visual: dict[str, RunRow]) -> dict[str, RunRow]:
-        """Give each visual id an instance and its post, where the formula index has one."""
-        instances: dict[str, tuple[str, str]] = {}
-        if self.ids is not None:
-            instances = self.ids.instances(by_visual)
-        rows = {}
-        for visual, row in by_visual.items():
-            formula, post = instances.get(visual, ("", ""))
-            rows[visual] = row._replace(doc_id=formula, post_id=post)
-
-        return in_order(rows)
 
     def _with_formula_first(self, row: RunRow) -> RunRow:
         """Return a row of exchanged columns, or of TREC's, with the formula as its document."""

@@ -237,11 +237,16 @@ def ir_metadata(
 
     Of the settings it has those for which the standard has a name.
     """
+    # The software that decides rankings and terms: Python packages, Lucene's jar.
+    libraries = _installed("lxml", "numpy", "PyStemmer", "scikit-learn", "scipy", "selectolax")
+    toolkit = [f"arqmath_bm25=={__version__}", *_installed("pyserini")]
     metadata: dict[str, Any] = {
         "schema-version": 0.1,
         "run-version": 1.0,
         "tag": tag,
-        "platform": {"software": _software()},
+        "platform": {
+            "software": {"libraries": {"python": libraries}, "retrieval toolkit": toolkit}
+        },
     }
 
     venue = _VENUES.get(task, "CLEF ARQMath")
@@ -310,13 +315,6 @@ def ir_metadata_of(run: Path) -> dict[str, Any]:
             f"{run.name}.manifest.json, as `run` writes it"
         )
     return metadata
-
-
-def _software() -> dict[str, Any]:
-    """Describe the software that decides rankings and terms: Python packages, Lucene's jar."""
-    libraries = _installed("lxml", "numpy", "PyStemmer", "scikit-learn", "scipy", "selectolax")
-    toolkit = [f"arqmath_bm25=={__version__}", *_installed("pyserini")]
-    return {"libraries": {"python": libraries}, "retrieval toolkit": toolkit}
 
 
 def _installed(*names: str) -> list[str]:

@@ -138,25 +138,21 @@ class ClusterBuild:
                 replaced.append(_read(store)["name"])
         if self._digests is not None:
             np.save(place / _DIGESTS, self._digests)
-            self._save_counts(place, sorted(documents.glob(f"*{ending}")))
+            numbers = {kind: number for number, kind in enumerate(self._kinds)}
+            written = []  # of each new document: the number of its kind
+            for part in sorted(documents.glob(f"*{ending}")):
+                of_part = json.loads(part.read_bytes())
+                for number in of_part["of_each"]:
+                    kind = of_part["kinds"][number]
+                    written.append(numbers.setdefault(kind, len(numbers)))
+
+            counts = np.empty(len(self._is_there), smallest_kind(len(numbers)))
+            counts[self._is_there] = self._counts
+            counts[~self._is_there] = written
+            np.save(place / _COUNTS, counts)
+            self._kinds = list(numbers)
         with complete(place / _INDEX) as file:
             json.dump({"name": self._name, "replaces": replaced, "kinds": self._kinds}, file)
-
-    def _save_counts(self, place: Path, parts: list[Path]) -> None:
-        """Write the counts of all documents; the parts have the counts of new documents."""
-        numbers = {kind: number for number, kind in enumerate(self._kinds)}
-        written = []
-        for part in parts:
-            of_part = json.loads(part.read_bytes())
-            for number in of_part["of_each"]:
-                kind = of_part["kinds"][number]
-                written.append(numbers.setdefault(kind, len(numbers)))
-
-        counts = np.empty(len(self._is_there), smallest_kind(len(numbers)))
-        counts[self._is_there] = self._counts
-        counts[~self._is_there] = written
-        np.save(place / _COUNTS, counts)
-        self._kinds = list(numbers)
 
 
 def _former_store(engine: Engine, content: IndexContent) -> Path | None:

@@ -73,8 +73,19 @@ def build_query(
     """Return field → term → weight for the terms of a topic that are worth a search."""
     fields = _topic_fields(topic, analyzer, settings.repeats)
     query: Query = weighted_terms(fields, weights, settings.k3)
-    if settings.brevity:
-        query = _weighed_by_brevity(query, settings.brevity)
+    words: set[str] = set()
+    for field, terms in query.items():
+        if kind(field) == "text":
+            words.update(terms)
+    if settings.brevity and words:
+        # Formulas weigh more beside few different words.
+        factor = 1 + settings.brevity / len(words)
+        weighed = {}
+        for field, terms in query.items():
+            weighed[field] = terms
+            if kind(field) != "text":
+                weighed[field] = {term: weight * factor for term, weight in terms.items()}
+        query = weighed
 
     named: set[str] = set()
     for field in _NAMING:
@@ -108,28 +119,6 @@ def weighted_terms(
         pool = pools[kind(field)].items()
         query[field] = {term: weight * n * (k3 + 1) / (n + k3) for term, n in pool}
     return query
-
-
-def _weighed_by_brevity(query: Query, brevity: float) -> Query:
-    """Return the query with its formulas weighing 1 + `brevity` / n times as much for n words.
-
-    Each word counts once. Without words nothing changes.
-    """
-    words: set[str] = set()
-    for field, terms in query.items():
-        if kind(field) == "text":
-            words.update(terms)
-    if not words:
-        return query
-
-    factor = 1 + brevity / len(words)
-    weighed = {}
-    for field, terms in query.items():
-        if kind(field) == "text":
-            weighed[field] = terms
-        else:
-            weighed[field] = {term: weight * factor for term, weight in terms.items()}
-    return weighed
 
 
 def prune_query(

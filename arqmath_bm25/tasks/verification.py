@@ -158,10 +158,7 @@ def _parsed(form: type[M], manifest: dict[str, Any], run: Path) -> M:
     try:
         return form.model_validate(manifest)
     except ValidationError as error:
-        keys: dict[str, None] = {}
-        for fault in error.errors():
-            key = ".".join(map(str, fault["loc"]))
-            keys[key] = None
+        keys = dict.fromkeys(".".join(map(str, fault["loc"])) for fault in error.errors())
         message = (
             f"{manifest_path(run)}: not a manifest of this version: wrong or missing: "
             f"{', '.join(keys)}"
@@ -216,8 +213,7 @@ def _verify_fused(
             write_run(again, fused.items(), made.tag, made.task, made.form)
             _compare(run, again, "fused")
 
-    names = ", ".join(path.name for path in members)
-    return Proof(f"fused from {names}", claims)
+    return Proof(f"fused from {', '.join(path.name for path in members)}", claims)
 
 
 def _beside(run: Path, name: str) -> Path:
@@ -256,8 +252,7 @@ def _verify_ranked(
                 "put it there"
             )
 
-    topics = None
-    topic_file = None
+    topics = topic_file = None
     if made.topics is not None:
         topics = _topics(run, made.topics, task, collection)
         topic_file = topics.path
@@ -271,7 +266,13 @@ def _verify_ranked(
             )
         if queries is not None:
             (topics,) = with_queries(task, [topics], read_queries(queries), queries)
-        _rank_again(run, made, index, topics, expected["tag"])
+        ranked = index.rank(topics.topics, made.variant, made.depth, _THREADS)
+        names = [topic.topic_id for topic in topics.topics]
+        hits = zip(names, ranked, strict=True)
+        with TemporaryDirectory() as place:
+            again = Path(place) / run.name
+            write_run(again, hits, expected["tag"], task.lab, made.form)
+            _compare(run, again, "ranked")
         rows = Counter(row.split(maxsplit=1)[0] for row in _rows(run))
         if made.depth > max(rows.values(), default=0):
             claims.append("depth")  # of any depth from here on it would have the same bytes
@@ -368,17 +369,6 @@ def _claims(run: Path, manifest: dict[str, Any], expected: dict[str, Any]) -> li
                 f"{shown(expected.get(key))}"
             )
     return claims
-
-
-def _rank_again(run: Path, made: _Ranked, index: Index, topics: TopicFile, tag: str) -> None:
-    """Raise InputError unless the index gives a run of the same bytes."""
-    ranked = index.rank(topics.topics, made.variant, made.depth, _THREADS)
-    names = [topic.topic_id for topic in topics.topics]
-    hits = zip(names, ranked, strict=True)
-    with TemporaryDirectory() as place:
-        again = Path(place) / run.name
-        write_run(again, hits, tag, index.task.lab, made.form)
-        _compare(run, again, "ranked")
 
 
 def _compare(run: Path, again: Path, how: str) -> None:

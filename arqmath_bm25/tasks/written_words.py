@@ -58,7 +58,12 @@ class WrittenWords:
         """Return a query with its unknown words replaced by known ones; "" if nothing changes."""
         better = text
         for word in dict.fromkeys(words_in(content.prose)):
-            if len(word) < _LEAST or word.isdecimal() or self._has(word):
+            if len(word) < _LEAST or word.isdecimal():
+                continue
+            # A word is known if a document has one of its forms, or it is never searched for.
+            stems = self._analyze(word)
+            counts = self._searcher.document_counts(dict.fromkeys(_FIELDS, stems))
+            if not stems or any(any(of_field.values()) for of_field in counts.values()):
                 continue
             meant = self._meant(word)
             if meant:
@@ -66,12 +71,6 @@ class WrittenWords:
         if better == text:
             return ""
         return better
-
-    def _has(self, word: str) -> bool:
-        """Return whether a document has a word in one of its forms, or it is never searched for."""
-        stems = self._analyze(word)
-        counts = self._searcher.document_counts(dict.fromkeys(_FIELDS, stems))
-        return not stems or any(any(of_field.values()) for of_field in counts.values())
 
     def _meant(self, word: str) -> str:
         """Return the nearest word of the documents, else a longer one, else a beginning of it."""

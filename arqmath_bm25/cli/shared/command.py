@@ -122,7 +122,14 @@ def _option(parameter: Parameter, kind: Any, text: str | dict[str, Any]) -> Para
     else:
         name = parameter.name.replace("_", "-")
         flags = more.pop("flags", [f"--{name}"])
-        more.setdefault("metavar", _metavar(kind, flags[0], more["help"]))
+        # The help shows the value of an option as FILE, DIR, N, or the option's name.
+        kinds = {kind, *get_args(kind)}
+        metavar = flags[0].strip("-").upper()
+        if int in kinds:
+            metavar = "N"
+        if kinds & {Path, list[Path]}:
+            metavar = "DIR" if more["help"].startswith("Directory") else "FILE"
+        more.setdefault("metavar", metavar)
         description = typer.Option(*flags, **more)
 
     return parameter.replace(annotation=Annotated[kind, description], kind=position)
@@ -131,15 +138,3 @@ def _option(parameter: Parameter, kind: Any, text: str | dict[str, Any]) -> Para
 def _task_names() -> list[str]:
     """Return the values that a shell offers for a task."""
     return [*TASKS, "all"]
-
-
-def _metavar(kind: Any, flag: str, text: str) -> str:
-    """Return how the help shows the value of an option: FILE, DIR, N, or the option's name."""
-    kinds = {kind, *get_args(kind)}
-    if kinds & {Path, list[Path]}:
-        if text.startswith("Directory"):
-            return "DIR"
-        return "FILE"
-    if int in kinds:
-        return "N"
-    return flag.strip("-").upper()

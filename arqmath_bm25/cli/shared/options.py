@@ -157,7 +157,10 @@ def data_of(runs: Sequence[Path] | None, data: Path | None) -> Path | None:
         return data
 
     made_of = provenance(runs[0])
-    if not made_of.sha256 or made_of.sha256 == _sample_digest(runs[0]):
+    of_sample = list[Path]()
+    with suppress(InputError):  # it has no documents of one's own
+        of_sample = configured(detect_task(runs[0])).index_task.sources(Collection())
+    if made_of.sha256 in ("", digest_of_sources(sources(of_sample))):
         return None
 
     qrels = f", judged by {made_of.qrels}" if made_of.qrels else ""
@@ -165,15 +168,6 @@ def data_of(runs: Sequence[Path] | None, data: Path | None) -> Path | None:
         f"{runs[0]}: made of {made_of.collection} (SHA-256 {made_of.sha256[:16]}…){qrels}; give "
         "these data with --data"
     )
-
-
-def _sample_digest(run: Path) -> str:
-    """Return the digest of the files of the sample that the task of a run reads."""
-    task = configured(detect_task(run)).index_task
-    files = list[Path]()
-    with suppress(InputError):  # it has no documents of one's own
-        files = task.sources(Collection())
-    return digest_of_sources(sources(files))
 
 
 def task_of_runs(runs: Sequence[Path], verb: Literal["fuse", "pool"]) -> RankingTask:

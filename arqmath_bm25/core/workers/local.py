@@ -96,12 +96,12 @@ HERE: Final = Processes(1)  # for work that is not worth a process
 def _end_with_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     atexit.register(os._exit, 0)  # instead of freeing millions of objects one by one
-    threading.Thread(target=_wait_for_parent, daemon=True).start()
 
+    def wait() -> None:
+        # A worker must not outlive a build that was killed.
+        parent = multiprocessing.parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
 
-def _wait_for_parent() -> None:
-    # A worker must not outlive a build that was killed.
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    threading.Thread(target=wait, daemon=True).start()

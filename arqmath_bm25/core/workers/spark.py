@@ -196,9 +196,7 @@ def _check_reachable(master_url: str) -> None:
 def _reason(error: Exception) -> str:
     """Return the line of a Spark error, within Java's trace, that says what happened."""
     java: Any = getattr(error, "java_exception", None)
-    text = str(error)
-    if java:
-        text = str(java.getMessage())
+    text = str(java.getMessage() if java else error)
     own = text.partition("\n\tat ")[0].partition("Driver stacktrace:")[0].strip()
     if not own:
         return type(error).__name__

@@ -54,7 +54,15 @@ class LuceneSearcher(Searcher):
         searcher_class = java_class("org.apache.lucene.search.IndexSearcher")
         searcher_class.setMaxClauseCount(1 << 20)  # A long question has thousands of n-grams.
         self._searcher = searcher_class(self._reader.getContext())
-        self._searcher.setSimilarity(_similarity(k1, b, by_field))
+        bm25 = java_class("org.apache.lucene.search.similarities.BM25Similarity")
+        similarity = bm25(k1, b)
+        if by_field:
+            # Lucene's own class for similarities by field is abstract.
+            similarities = java_class("java.util.HashMap")()
+            for field, parameters in by_field.items():
+                similarities.put(field, bm25(*parameters))
+            similarity = own_class("SimilarityByField")(similarity, similarities)
+        self._searcher.setSimilarity(similarity)
         analyzer_class = java_class("org.apache.lucene.analysis.core.WhitespaceAnalyzer")
         parser_class = java_class("org.apache.lucene.queryparser.xml.CoreParser")
         self._parser = parser_class("contents", analyzer_class())
@@ -149,18 +157,6 @@ class LuceneSearcher(Searcher):
     def close(self) -> None:
         """Close the index."""
         self._reader.close()
-
-
-def _similarity(k1: float, b: float, by_field: Parameters) -> Any:
-    """Return BM25 as a Similarity; Lucene's own class for similarities by field is abstract."""
-    bm25 = java_class("org.apache.lucene.search.similarities.BM25Similarity")
-    if not by_field:
-        return bm25(k1, b)
-
-    similarities = java_class("java.util.HashMap")()
-    for field, parameters in by_field.items():
-        similarities.put(field, bm25(*parameters))
-    return own_class("SimilarityByField")(bm25(k1, b), similarities)
 
 
 def _collector_manager() -> Any:

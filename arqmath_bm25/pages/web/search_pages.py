@@ -462,7 +462,7 @@ class SearchPages:
 
 def _titles(index: Index) -> list[str]:
     """Return titles of the first, the middle and the last of the user's own documents."""
-    if index.labels is None:
+    if not index.labels.known:
         return []
     ids = index.texts.ids
     rows = np.array([0, len(ids) // 2, len(ids) - 1])

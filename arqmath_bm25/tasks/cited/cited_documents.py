@@ -226,9 +226,7 @@ class CitedRanker(Ranker):
             if hit.doc_id in by_fields:
                 of_hit += of_fields
             place = position[hit.doc_id]
-            for name, gain in gains.items():
-                score = float(unit * gain[0, place])
-                of_hit.append(Part(name, score))
+            of_hit += [Part(name, float(unit * gain[0, place])) for name, gain in gains.items()]
             explained.append(of_hit)
 
         return explained
@@ -265,12 +263,10 @@ class CitedRanker(Ranker):
         position = candidates.position
         scores = _unit(hits) * gain
         for hit in hits:
-            place = position[hit.doc_id]
-            scores[place] += hit.score
+            scores[position[hit.doc_id]] += hit.score
         for doc_id in topic.excluded:
             if doc_id in position:
-                place = position[doc_id]
-                scores[place] = 0
+                scores[position[doc_id]] = 0
 
         best = candidates.best(scores, depth)
         return [Hit(doc_id, score) for doc_id, score in best if score > 0]
@@ -287,26 +283,20 @@ class CitedRanker(Ranker):
             body = read_body(topic.question, delimiters)
             text = f"{title.text} {body.text}".strip()
             texts.append(text)
-            hidden.append(self._hidden(topic, text, chosen.earlier))
+
+            # A topic learns nothing from the rows of these statements.
+            own = [topic.topic_id, *topic.excluded]
+            left_out = set(learnt.with_text(text))
+            left_out.update(learnt.row[doc_id] for doc_id in own if doc_id in learnt.row)
+            rows = self._ids.find(own)
+            rows = rows[rows >= 0]
+            if chosen.earlier and len(rows):
+                left_out.update(np.flatnonzero(self._places >= rows.min()).tolist())
+            hidden.append(sorted(left_out))
 
         queries = learnt.queries(texts, hidden, near=chosen.earlier)
         parts = learnt.parts(queries)
         return {name: getattr(chosen, name) * scores for name, scores in parts.items()}
-
-    def _hidden(self, topic: Topic, text: str, earlier: bool) -> list[int]:
-        """Return the rows of the statements from which a topic does not learn."""
-        learnt = self._references
-        own = [topic.topic_id, *topic.excluded]
-        hidden = set(learnt.with_text(text))
-        for doc_id in own:
-            if doc_id in learnt.row:
-                hidden.add(learnt.row[doc_id])
-        rows = self._ids.find(own)
-        rows = rows[rows >= 0]
-        if earlier and len(rows):
-            later = self._places >= rows.min()
-            hidden.update(np.flatnonzero(later).tolist())
-        return sorted(hidden)
 
     @cached_property
     def _places(self) -> NDArray[np.int64]:
