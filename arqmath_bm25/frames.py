@@ -115,7 +115,7 @@ def evaluate(
     each judged topic and a column for each measure. Warnings are ScoreWarnings. Raises InputError
     if run and judgments do not fit each other, and for a label that is not from -9 to 9.
     """
-    names: list[str] = []
+    names = list[str]()
     if isinstance(measures, str):
         names = split_names(measures)
     elif isinstance(measures, Iterable):
@@ -221,7 +221,7 @@ def fuse(
     factors = check_weights("weights", weights, len(frames))
     parsed = []
     has_posts = True
-    visual_ids: dict[str, str] = {}
+    visual_ids = dict[str, str]()
     for name, run in frames.items():
         parsed.append(Run(Path(name), task, _rows(run)))
         has_posts = has_posts and "post_id" in run
@@ -402,8 +402,8 @@ def write_run(
 
 def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: RunTask) -> pd.DataFrame:
     """Return the hits of every topic as a run of the task, with the columns of `Index.run`."""
-    qids: list[str] = []
-    docnos: list[str] = []
+    qids = list[str]()
+    docnos = list[str]()
     scores = array("d")
     ranks = array("q")
     further: dict[str, list[str]] = {name: [] for name in RULES[task].hit_columns}

@@ -73,7 +73,7 @@ def fetch(
     if missing:
         out.print(f"{len(missing)} files from {source}{sizes}", markup=False)
 
-    outcomes: Counter[str] = Counter()
+    outcomes = Counter[str]()
     absent = 0
     with fetching.alone_in(data):
         for file in files:
@@ -223,7 +223,7 @@ def _print(reports: Sequence[FileReport]) -> None:
     """Print a table of the existing files, the names of the missing ones, and a summary."""
     rows = []
     missing = []
-    statuses: Counter[str] = Counter()
+    statuses = Counter[str]()
     for report in reports:
         statuses[report.status] += 1
         if report.status == "missing":

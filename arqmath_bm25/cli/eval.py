@@ -178,7 +178,7 @@ def evaluate(
     if by and not topic_info:
         raise InputError(f"--by {by}: give the labels of the topics with --topic-info FILE")
 
-    left_out: list[str] = []
+    left_out = list[str]()
     with status("Scoring"):
         evaluator = scoring.evaluator(runs, named_measures(*measure or ()))
         if scoring.answer_map is not None and not runs:
@@ -265,7 +265,7 @@ def _score_table(runs: Sequence[ScoredRun], keys: Sequence[str], form: TableForm
     first = runs[0]
     names = _short_names([run.run for run in runs], form)
 
-    significant: dict[str, set[int]] = {}
+    significant = dict[str, set[int]]()
     if form in PASTED:
         significant = {key: find_significant(runs, key) for key in keys}
 
@@ -338,7 +338,7 @@ def _notes(run: ScoredRun, keys: Sequence[str]) -> list[str]:
     if isinstance(run.score, RunScore):
         averages = run.score.averages()
         run_averages = run.score.averages_of_run_topics()
-        by_topics: dict[str, list[str]] = {}
+        by_topics = dict[str, list[str]]()
         for key in keys:
             difference = run_averages[key] - averages[key]
             if abs(difference) > _ROUNDING:

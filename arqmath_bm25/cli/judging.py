@@ -61,7 +61,7 @@ def pool(
     depths = Depths(primary=primary_depth or depth, other=depth)
     pooled = _pool(runs, task, collection, depths, seed)
     items = pooled.items
-    formulas: set[str] = set()
+    formulas = set[str]()
     for item in items:
         formulas.update(hit.formula_id for hit in item.hits)
     latex = latex_of(collection, formulas)

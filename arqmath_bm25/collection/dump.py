@@ -338,7 +338,7 @@ def scan_places(
 
 
 def _places(rows: ParsedRows, place: PlaceOf) -> tuple[IntMatrix, Counter[str]]:
-    counts: Counter[str] = Counter()
+    counts = Counter[str]()
     numbers_of_rows = array("q")
     columns = 5
 

@@ -166,7 +166,7 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
                 raise InputError(f"{listing.root / name}: {reason}") from None
             raise
 
-    taken_over: set[str] = set()
+    taken_over = set[str]()
     for name in TAKEN_OVER:
         if (listing.root / name).is_symlink() or (listing.root / name).exists():
             try:
@@ -211,14 +211,14 @@ class _Rows:
     """
 
     def __init__(self, listing: Listing, waiting: IO[str]) -> None:
-        self.unread: dict[str, str] = {}  # names of files, with the reason
+        self.unread = dict[str, str]()  # names of files, with the reason
         self.latin: set[Path] = set()  # files whose encoding nothing declares
-        self.places: dict[str, str] = {}  # label → id of the first part that has it
-        self.copies: Counter[str] = Counter()  # by the first file that has the text
+        self.places = dict[str, str]()  # label → id of the first part that has it
+        self.copies = Counter[str]()  # by the first file that has the text
         self._listing = listing
         self._waiting = waiting
-        self._ids: set[str] = set()
-        self._first: dict[bytes, str] = {}  # id of the first part with a title and a text
+        self._ids = set[str]()
+        self._first = dict[bytes, str]()  # id of the first part with a title and a text
 
     def read(self, path: Path, whole: bool) -> None:
         """Write the parts of a file as rows."""
@@ -309,7 +309,7 @@ def _tell_of(listing: Listing, read: int, left_out: Mapping[str, str]) -> None:
 
     endings = Counter(ending_of(name) or "without an ending" for name in listing.others)
     said = [f"{count:,} {ending}" for ending, count in sorted(endings.items())]
-    names: dict[str, list[str]] = {}
+    names = dict[str, list[str]]()
     for name, reason in left_out.items():
         names.setdefault(reason, []).append(name)
     if names:

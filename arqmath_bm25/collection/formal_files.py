@@ -51,7 +51,7 @@ def _part(declaration: Declaration) -> FormalPart:
     full_name = ".".join([*declaration.namespaces, name])
     if name.startswith(_ROOT):
         full_name = name.removeprefix(_ROOT)
-    used: list[str] = []
+    used = list[str]()
     for name_in_proof in dict.fromkeys(_NAME.findall(declaration.proof)):
         used += _meanings(name_in_proof, declaration.namespaces)
     return FormalPart(full_name, full_name, declaration.text, tuple(used))

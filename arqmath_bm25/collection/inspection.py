@@ -140,7 +140,7 @@ def _add_dump(report: FileReport, copy: Path, workers: Workers) -> None:
     root = _root(report.path)
     summarize = partial(_summarize, root=root)
     parts = scan(copy, root, summarize, workers)
-    dates: set[str] = set()
+    dates = set[str]()
 
     for part in parts:
         report.defects += part.counts
@@ -199,8 +199,8 @@ def _add_formulas(report: FileReport, copy: Path, workers: Workers) -> None:
 
 
 def _count_formulas(file: Path) -> tuple[Counter[str], Counter[str]]:
-    counts: Counter[str] = Counter()
-    defects: Counter[str] = Counter()
+    counts = Counter[str]()
+    defects = Counter[str]()
 
     for block in read_formula_blocks(file):
         counts["rows"] += len(block)
@@ -224,7 +224,7 @@ def _count_formulas(file: Path) -> tuple[Counter[str], Counter[str]]:
 
 
 def _add_judgments(report: FileReport, copy: Path) -> None:
-    pairs: Counter[tuple[bytes, bytes]] = Counter()
+    pairs = Counter[tuple[bytes, bytes]]()
     for line in copy.read_bytes().splitlines():
         text = line.strip()
         if not text:

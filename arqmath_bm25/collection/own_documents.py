@@ -207,7 +207,7 @@ def _reader_of(path: Path) -> RowReader:
 def _documents(
     path: Path, rows: Iterable[bytes], reader: RowReader
 ) -> Iterator[tuple[UserDocument, RowSpan]]:
-    lines: dict[str, int] = {}
+    lines = dict[str, int]()
     offset = 0
 
     for number, line in enumerate(rows, 1):
@@ -388,7 +388,7 @@ def _write_set(dataset: Any, directory: Path, excluding: int | None) -> None:
     labels = []
     if dataset.has_qrels():
         labels = dataset.qrels_iter()
-    excluded: dict[str, list[str]] = {}
+    excluded = dict[str, list[str]]()
     judged = []
 
     for label in labels:

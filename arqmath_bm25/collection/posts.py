@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arqmath_bm25.collection.dump import ID, ROWS_TOGETHER, IntMatrix, read_places, scan_places
+from arqmath_bm25.core.arrays import lookup
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.tested import read_array, write_checksums
 from arqmath_bm25.core.workers import Workers
@@ -301,9 +302,8 @@ class PostTable:
     def find(self, post_ids: IntVector) -> IntVector:
         """Return the rows of posts; -1 for unknown posts."""
         ids, rows = self._by_id
-        positions = np.searchsorted(ids, post_ids)
-        positions = np.minimum(positions, len(ids) - 1)
-        return np.where(ids[positions] == post_ids, rows[positions], -1)
+        positions, is_there = lookup(ids, post_ids)
+        return np.where(is_there, rows[positions], -1)
 
     def _read(self, places: IntMatrix) -> list[Post]:
         ids_and_offsets = places[:, [1, 3, 4, 5]].tolist()

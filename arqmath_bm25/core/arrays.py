@@ -23,6 +23,14 @@ def ranges(begins: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.
     return np.repeat(begins - before, lengths) + np.arange(lengths.sum())
 
 
+def lookup(
+    ascending: NDArray[Any], values: NDArray[Any]
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the place of each value in an array that is not empty, and whether it is there."""
+    rows = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return rows, ascending[rows] == values
+
+
 def distinct(numbers: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
     """Return the distinct numbers, unsorted, and the place of each number among them.
 
@@ -69,8 +77,7 @@ class Numbering:
         values, places, which = np.unique(hashes, return_index=True, return_inverse=True)
         numbers = np.full(len(values), -1, np.int32)
         for run, of_run in self._runs:
-            rows = np.minimum(np.searchsorted(run, values), len(run) - 1)
-            held = run[rows] == values
+            rows, held = lookup(run, values)
             numbers[held] = of_run[rows[held]]
         new = np.flatnonzero(numbers < 0)
         numbers[new[np.argsort(places[new])]] = np.arange(self._count, self._count + len(new))

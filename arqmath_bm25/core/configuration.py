@@ -140,7 +140,7 @@ def faults(error: ValidationError, model: type[BaseModel] | None = None) -> str:
     for fault in error.errors():
         where = ".".join(map(str, fault["loc"]))
         says = fault["msg"].removeprefix("Value error, ")
-        known: list[str] = []
+        known = list[str]()
         if model is not None and fault["type"] == "extra_forbidden":
             known = _keys(model, fault["loc"][:-1])
         if known:

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from arqmath_bm25.analysis.term_numbers import term_numbers
-from arqmath_bm25.core.arrays import smallest_kind
+from arqmath_bm25.core.arrays import lookup, smallest_kind
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.id_table import IdTable
 from arqmath_bm25.core.tested import TestedNumbers, read_numbers
@@ -163,18 +163,16 @@ class FlatSearcher(Searcher):
 
             weighted = self._weighted(field, query[name])
             for term, weight, begin, end in zip(*weighted, strict=True):
-                offsets = np.searchsorted(field.docs.numbers[begin:end], rows)
-                postings = np.minimum(begin + offsets, end - 1)
-                matches = np.flatnonzero(field.docs.numbers[postings] == rows)
-                for number in matches.tolist():
-                    code = field.codes.numbers[postings[number]]
+                offsets, is_match = lookup(field.docs.numbers[begin:end], rows)
+                for number in np.flatnonzero(is_match).tolist():
+                    code = field.codes.numbers[begin + offsets[number]]
                     scores = explained[number].setdefault(name, {})
                     scores[term] = float(weight - weight / field.divisors[code])
         return explained
 
     def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
         """Return field → term → the number of documents that hold it, if any do."""
-        counts: dict[str, dict[str, int]] = {}
+        counts = dict[str, dict[str, int]]()
         for name, of_field in terms.items():
             counts[name] = {}
             if name in self._fields:
@@ -340,12 +338,9 @@ def _find(field: _Field, terms: Sequence[str]) -> tuple[list[int], Integers]:
         return [], np.empty(0, np.intp)
 
     numbers = _numbers(tuple(terms))
-    rows = np.searchsorted(field.terms, numbers)
-    rows = np.minimum(rows, len(field.terms) - 1)
-    known = np.flatnonzero(field.terms[rows] == numbers)
-
-    order = np.argsort(rows[known])
-    known = known[order]
+    rows, is_known = lookup(field.terms, numbers)
+    known = np.flatnonzero(is_known)
+    known = known[np.argsort(rows[known])]
     return known.tolist(), rows[known]
 
 

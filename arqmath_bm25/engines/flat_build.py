@@ -74,7 +74,7 @@ class FlatPart:
         self._words = array("i")  # of all bags, as codes
         self._fields: dict[str, _FieldBags] = {}
         self._trees: defaultdict[Spelling, Trees] = defaultdict(Trees)
-        self._ids: list[bytes] = []
+        self._ids = list[bytes]()
         self._groups = array("i")  # of each document; -1 of none
         self._shared: Mapping[str, Bag] = {}
         self._group = -1

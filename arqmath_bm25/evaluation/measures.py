@@ -353,7 +353,7 @@ def _by_trec_eval(
 ) -> dict[str, dict[Any, float]]:
     """Let ir_measures compute measures by trec_eval: topic → measure → value."""
     # Ranks in place of scores leave no tie, which ir_measures would order in another way.
-    rankings: dict[str, dict[str, float]] = {}
+    rankings = dict[str, dict[str, float]]()
     for topic, docs in orders.items():
         rankings[topic] = {doc: -float(rank) for rank, doc in enumerate(docs)}
 

@@ -92,7 +92,7 @@ def read_qrels(path: Path) -> Qrels:
         rows = _plain_rows(path) or _columns(path)
 
     qrels: Qrels = {}
-    read: dict[str, int] = {}
+    read = dict[str, int]()
     for row, topic, doc, text in rows:
         if text not in read:
             read[text] = read_grade(f"{path}: row {row}", doc, text)

@@ -232,8 +232,8 @@ def _comparability_warnings(
     if score.rows_judged >= _MIN_OVERLAP * score.rows:
         return []
 
-    returned: set[str] = set()
-    judged: set[str] = set()
+    returned = set[str]()
+    judged = set[str]()
     for topic in score.answered:
         returned.update(rankings[topic])
         judged.update(qrels[topic])
@@ -258,7 +258,7 @@ def _some(topics: Iterable[str]) -> str:
 
 def group_by_warning(notes: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[str]]:
     """Return the runs of each note; `notes` has the notes of each run."""
-    runs: dict[str, list[str]] = {}
+    runs = dict[str, list[str]]()
     for run, run_notes in notes:
         for note in run_notes:
             runs.setdefault(note, []).append(run)

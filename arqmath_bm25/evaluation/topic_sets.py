@@ -53,7 +53,7 @@ def topic_sets(topics: Iterable[str], info: TopicInfo, column: str) -> dict[str,
     if column not in CATEGORIES:
         raise InputError(f"{shown(column)}: topics are grouped by {', '.join(CATEGORIES)}")
 
-    sets: dict[str, list[str]] = {}
+    sets = dict[str, list[str]]()
     for topic in topics:
         same_in_task1 = topic.replace("B.", "A.", 1)
         labels = info.get(topic) or info.get(same_in_task1, {})

@@ -9,13 +9,14 @@ of 24 bytes a row, which is mapped into memory: a later call touches only the pa
 from __future__ import annotations
 
 import copy
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
 from arqmath_bm25.collection.formulas import formula_files, read_formula_ids
-from arqmath_bm25.core.arrays import load_array
+from arqmath_bm25.core.arrays import load_array, lookup
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.writing import complete, digest_of_sources, is_as_written, sources
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _LARGEST: Final = np.iinfo(np.int32).max
 
 # Longer texts are rejected before int() reads them, which is slow for a very long text.
-_MAX_DIGITS: Final = len(str(_LARGEST))
+_ID: Final = re.compile("0|[1-9][0-9]{0,9}")
 
 # Flags of instances that must not be returned.
 COMMENT: Final = 1
@@ -71,14 +72,7 @@ class FormulaIds:
                         raise InputError(f"{formulas}: an id is larger than {_LARGEST}")
 
                 flags = ids.comment * COMMENT + ids.deleted * DELETED
-                columns = (
-                    ids.formula,
-                    ids.visual,
-                    ids.old_visual,
-                    ids.post,
-                    flags,
-                    ids.visual,
-                )
+                columns = ids.formula, ids.visual, ids.old_visual, ids.post, flags, ids.visual
                 blocks.append(np.array(columns, np.int32))
                 rows += len(ids.formula)
                 say(f"Reading visual ids, once: {rows:,} formulas")
@@ -125,12 +119,7 @@ class FormulaIds:
     @classmethod
     def from_rows(cls, rows: Iterable[tuple[object, object, object]]) -> Self:
         """Make a table from rows of formula id, visual id and post."""
-        numbers = []
-        for formula_id, visual_id, post_id in rows:
-            ids = (str(formula_id), str(visual_id), str(post_id))
-            numbers.append(tuple(map(id_number, ids)))
-
-        numbers.sort()
+        numbers = sorted(tuple(map(id_number, map(str, row))) for row in rows)
         formula, visual, post = np.array(numbers, np.int32).reshape(-1, 3).T
         flags = np.zeros_like(formula)
         all_visual = np.sort(visual)
@@ -146,29 +135,22 @@ class FormulaIds:
         """Count the pairs of a formula and the post that holds it."""
         formulas, posts = zip(*pairs, strict=True)
         rows = self.find(id_numbers(formulas))
-        is_known = rows >= 0
-        is_its_post = self.post[rows] == id_numbers(posts)
-        return int((is_known & is_its_post).sum())
+        return int(((rows >= 0) & (self.post[rows] == id_numbers(posts))).sum())
 
     def instances(self, visual: Iterable[str]) -> dict[str, tuple[str, str]]:
         """Return the first formula of each of the given visual ids, and its post."""
         numbers = id_numbers(visual)
-        is_member = np.isin(self.visual, numbers[numbers >= 0])
-        rows = np.flatnonzero(is_member)
+        rows = np.flatnonzero(np.isin(self.visual, numbers[numbers >= 0]))
         _, first = np.unique(self.visual[rows], return_index=True)
         instances = {}
         for row in rows[first].tolist():
-            visual_id = str(self.visual[row])
-            formula_id = str(self.formula[row])
-            instances[visual_id] = formula_id, str(self.post[row])
-
+            instances[str(self.visual[row])] = str(self.formula[row]), str(self.post[row])
         return instances
 
     def find(self, formulas: Ids) -> NDArray[np.int64]:
         """Return the rows of formula ids in the columns, -1 for ids without a visual id."""
         rows = _rows(self.formula, formulas)
-        has_visual = self.visual[rows] >= 0
-        return np.where(has_visual, rows, -1)
+        return np.where(self.visual[rows] >= 0, rows, -1)
 
     def has(self, formulas: Ids) -> NDArray[np.bool_]:
         """Return which formula ids have a visual id."""
@@ -176,17 +158,13 @@ class FormulaIds:
 
     def is_visual(self, ids: Ids) -> NDArray[np.bool_]:
         """Return which of `ids` are visual ids."""
-        rows = _rows(self._all_visual, ids)
-        return rows >= 0
+        return _rows(self._all_visual, ids) >= 0
 
 
 def _rows(ascending: Ids, ids: Ids) -> NDArray[np.int64]:
     """Return the rows of ids in an ascending column, -1 for ids that it lacks."""
-    rows = np.searchsorted(ascending, ids)
-    last = len(ascending) - 1
-    rows = np.minimum(rows, last)
-    is_present = (ascending[rows] == ids) & (ids >= 0)
-    return np.where(is_present, rows, -1)
+    rows, is_present = lookup(ascending, ids)
+    return np.where(is_present & (ids >= 0), rows, -1)
 
 
 def id_numbers(texts: Iterable[str]) -> Ids:
@@ -196,14 +174,7 @@ def id_numbers(texts: Iterable[str]) -> Ids:
 
 def id_number(text: str) -> int:
     """Return an id as a number of the table, -1 for any other text."""
-    if not (text.isdecimal() and text.isascii()):
+    if not _ID.fullmatch(text):
         return -1
-
-    has_leading_zero = text[0] == "0" and text != "0"
-    if has_leading_zero or len(text) > _MAX_DIGITS:
-        return -1
-
     number = int(text)
-    if number > _LARGEST:
-        return -1
-    return number
+    return number if number <= _LARGEST else -1

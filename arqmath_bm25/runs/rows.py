@@ -237,7 +237,7 @@ def _answer_columns(lines: Iterable[tuple[int, str]], findings: Findings) -> Ite
     like a row, and the row is cut at its TABs. Empty rows are left out.
     """
     csv.field_size_limit(sys.maxsize)
-    part: list[tuple[int, str]] = []
+    part = list[tuple[int, str]]()
     for number, line in lines:
         if part and _ANSWER_ROW.match(line):
             yield from _cut_answers(part, findings)

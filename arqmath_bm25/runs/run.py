@@ -193,7 +193,7 @@ class Run:
         """
         topics: dict[str, Ranking] = {}
         rows: dict[str, dict[str, RunRow]] = {}
-        counts: Counter[str] = Counter()
+        counts = Counter[str]()
         for topic, of_topic in self.topics.items():
             ordered = self.rules.order(of_topic)
             documents = self._distinct(ordered, counts)
@@ -264,7 +264,7 @@ class Run:
 
     def leave_out(self, eligible: Eligible) -> Counter[str]:
         """Leave out documents that may not be returned; return the broken rules with their rows."""
-        faults: Counter[str] = Counter()
+        faults = Counter[str]()
         kept: dict[str, list[RunRow]] = {}
         for row in self.rows:
             fault = eligible(row.doc_id, row.post_id)

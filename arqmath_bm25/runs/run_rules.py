@@ -61,10 +61,7 @@ def best(ranking: Mapping[str, float], depth: int | None = None) -> list[str]:
 def in_order(rows: Mapping[str, RunRow]) -> dict[str, RunRow]:
     """Return the rows of documents in trec_eval's order."""
     scores = {doc: row.score for doc, row in rows.items()}
-    ordered = {}
-    for doc in best(scores):
-        ordered[doc] = rows[doc]
-    return ordered
+    return {doc: rows[doc] for doc in best(scores)}
 
 
 def first_rows(rows: Iterable[RunRow]) -> dict[str, RunRow]:
@@ -86,13 +83,9 @@ def prefix_errors(source: object) -> Iterator[None]:
 
 def number(text: str) -> float:
     """Return a written number; NaN for text and for infinity."""
-    if not _NUMBER.fullmatch(text):
-        return math.nan
-
-    value = float(text)
-    if math.isinf(value):
-        return math.nan
-    return value
+    if _NUMBER.fullmatch(text) and math.isfinite(float(text)):
+        return float(text)
+    return math.nan
 
 
 class RunRules:
@@ -233,24 +226,17 @@ class RunRules:
             findings.unreadable("header", 1, message)
             return None
 
-        unreadable = ""
-        if math.isnan(rank):
-            unreadable = f"rank is {shown(rank_text)}"
-        elif math.isnan(score):
-            unreadable = f"score is {shown(score_text)}"
-
-        if unreadable:
-            message = f"{unreadable}; expected a finite number"
-            findings.unreadable("number", line, message)
-            return None
+        for name, text, value in (("rank", rank_text, rank), ("score", score_text, score)):
+            if math.isnan(value):
+                message = f"{name} is {shown(text)}; expected a finite number"
+                findings.unreadable("number", line, message)
+                return None
 
         # Floats and very long ranks are understood here, but not by the lab's scripts.
         if not _RANK.fullmatch(rank_text):
             message = f"rank is {shown(rank_text)}; expected a whole number"
             findings.error("rank form", line, message)
-            rank = max(rank, -_LARGEST_RANK)
-            rank = min(rank, _LARGEST_RANK)
-
+            rank = min(max(rank, -_LARGEST_RANK), _LARGEST_RANK)
         return int(rank), score, tag
 
     @property
@@ -303,11 +289,10 @@ class RunRules:
         """Return the file with the judgments of a run; InputError if there is none."""
         topics = list(topics)
         # The year of an empty run is known from its folder only.
-        if not topics and year is None:
-            folder = run.resolve().parent.name
-            for known in labs.YEARS:
-                if known == folder:
-                    year = known
+        folder = run.resolve().parent.name
+        for known in labs.YEARS:
+            if known == folder and not topics:
+                year = year or known
 
         with prefix_errors(run):
             if year is None:
@@ -329,13 +314,7 @@ class RunRules:
 
     def line(self, topic: str, hit: Hit, rank: int, score: float, tag: str) -> str:
         """Return a hit as a row of a run."""
-        return self.row_format.format(
-            topic=topic,
-            hit=hit,
-            rank=rank,
-            score=score,
-            tag=tag,
-        )
+        return self.row_format.format(topic=topic, hit=hit, rank=rank, score=score, tag=tag)
 
     def check(self, topic: str, rows: Sequence[RunRow], findings: Findings) -> None:
         """Report faults among the rows of one topic."""
@@ -385,11 +364,7 @@ def _check_scores(topic: str, rows: Sequence[RunRow], findings: Findings) -> Non
 
     values = scores.tolist()
     counts = Counter(values)
-    tied = []
-    for row, score in zip(rows, values, strict=True):
-        if counts[score] > 1:
-            tied.append(row)
-
+    tied = [row for row, score in zip(rows, values, strict=True) if counts[score] > 1]
     if tied:
         shared = f"{len(tied)} rows share their score with another ({tied[0].score:g}, …)"
         message = f"topic {topic}: {shared}; trec_eval orders them by id, descending"

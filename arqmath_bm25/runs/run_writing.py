@@ -220,7 +220,7 @@ def _beside(run: Path, described: Mapping[str, Any]) -> Path | None:
 
 def topics_of(*runs: Path) -> list[str] | None:
     """Return the topic files of runs; None if one is part of the collection or missing."""
-    files: dict[str, None] = {}
+    files = dict[str, None]()
     for run in runs:
         path = provenance(run).topics
         if path is None:

@@ -372,7 +372,7 @@ class PremiseRules(RunRules):
 
     def read(self, path: Path, findings: Findings | None = None) -> Iterator[RunRow]:
         """Yield the rows; the first of a statement has rank 1 and score 1, the next 2 and 1/2."""
-        ranks: Counter[str] = Counter()
+        ranks = Counter[str]()
         for row in super().read(path, findings):
             ranks[row.topic_id] += 1
             rank = ranks[row.topic_id]

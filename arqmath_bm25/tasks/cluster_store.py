@@ -60,9 +60,9 @@ class ClusterBuild:
             self._former = _former_store(engine, content)
         self._digests: NDArray[np.int64] | None = None  # of all documents
         self._is_there = np.empty(0, np.bool_)  # of each, whether it is not written
-        self._gone: list[str] = []  # ids of the former store
+        self._gone = list[str]()  # ids of the former store
         self._counts = np.empty(0, np.int64)  # of each that is there: the number of its kind
-        self._kinds: list[str] = []
+        self._kinds = list[str]()
 
     def begin(self, documents: Path) -> None:
         """Name the index; go on with the documents of an interrupted build that began as this."""
@@ -105,7 +105,7 @@ class ClusterBuild:
 
     def counts_of_others(self) -> Counter[str]:
         """Return the counts of all other documents, from when they were written."""
-        counts: Counter[str] = Counter()
+        counts = Counter[str]()
         numbers, times = np.unique(self._counts, return_counts=True)
         for number, often in zip(numbers.tolist(), times.tolist(), strict=True):
             for name, count in json.loads(self._kinds[number]).items():

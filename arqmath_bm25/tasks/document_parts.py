@@ -124,11 +124,11 @@ def _written(
     if finished.exists():
         return Counter(json.loads(finished.read_bytes())["counts"])
     total: Counter[str] = Counter(documents=0)
-    counts: Counter[str] = Counter()  # of one document
-    kinds: dict[str, int] = {}  # such counts as JSON → their number
-    of_each: list[int] = []
+    counts = Counter[str]()  # of one document
+    kinds = dict[str, int]()  # such counts as JSON → their number
+    of_each = list[int]()
     writing = tries / uuid4().hex
-    words: Counter[str] = Counter()
+    words = Counter[str]()
     postings = None
     if forms.flat:
         postings = FlatPart()

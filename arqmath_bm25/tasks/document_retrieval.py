@@ -137,13 +137,13 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
         parts = _parts(rows[lacking])
         others = _parts(rows[~lacking])
         documents = partial(_documents, path.absolute(), self.settings)
-        counts: Counter[str] = Counter()
+        counts = Counter[str]()
         if forms.cluster:
             counts = forms.cluster.counts_of_others()
         for of_part in write_parts(documents, parts, directory, workers, forms):
             counts.update(of_part)
 
-        words: Counter[str] = Counter()  # word → number of documents
+        words = Counter[str]()  # word → number of documents
         for file in directory.glob(f"*{WORDS}"):
             words.update(json.loads(file.read_bytes()))
         for of_part in workers.map(partial(_words_of, path.absolute(), self.settings), others):
@@ -164,7 +164,7 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
 
     def _tell_of(self, counts: Counter[str], data: str | Path) -> None:
         """Report the kinds of documents and faulty texts, and forget these counts."""
-        found: dict[str, int] = {}
+        found = dict[str, int]()
         for source, name in _KINDS.items():
             number = counts.pop(_OF_KIND + source, 0)
             wordless = counts.pop(_WORDLESS + source, 0)
@@ -443,7 +443,7 @@ def _documents(
     def fields(document: UserDocument) -> tuple[UserDocument, Terms, Terms, set[str]]:
         marked = document.marked(delimiters)
         title, text = marked.contents(delimiters, proofs)
-        words: set[str] = set()
+        words = set[str]()
         return marked, analyzer(title, words), analyzer(text, words), words
 
     counts[_WITHOUT_WORDS] = 0
@@ -493,8 +493,8 @@ def _words_of(path: Path, settings: DocumentSettings, spans: NDArray[np.int64]) 
         title, text = marked.contents(delimiters, settings.analysis.text.proofs)
         return set(words_in(f"{title.prose} {text.prose}"))
 
-    faults: Counter[str] = Counter()  # they were told when the part was analysed
-    counts: Counter[str] = Counter()
+    faults = Counter[str]()  # they were told when the part was analysed
+    counts = Counter[str]()
     for row in _rows(path, spans):
         counts.update(read_or_leave_out(words, row, b'{"id": "1", "text": ""}', "", faults))
     return counts

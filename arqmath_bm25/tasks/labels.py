@@ -52,7 +52,7 @@ class Labels:
 
     def __init__(self, directory: Path) -> None:
         """Read the labels of a store; NoIndexError if they are not as written."""
-        lines: list[str] = []
+        lines = list[str]()
         if (directory / FILE).exists():
             lines = read_bytes(directory / FILE).tobytes().decode().split("\n")
         self._of = [line.split("\t") if line else [] for line in lines]

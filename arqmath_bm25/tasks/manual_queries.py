@@ -28,7 +28,7 @@ def read_queries(path: Path) -> dict[str, str]:
     if path.suffix == ".jsonl":
         raise InputError(f"{path}: queries as JSON lines are topics", topics=path)
 
-    queries: dict[str, str] = {}
+    queries = dict[str, str]()
     for row, (topic, *words) in read_columns(path, "file of queries"):
         query = " ".join(filter(None, words))
         if not topic or not query:
@@ -49,7 +49,7 @@ def with_queries(
 
     Topics without a query are left out. Raises InputError for a query of an unknown topic.
     """
-    topics: set[str] = set()
+    topics = set[str]()
     for topic_set in sets:
         topics.update(topic.topic_id for topic in topic_set.topics)
 

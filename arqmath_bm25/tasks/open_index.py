@@ -116,10 +116,9 @@ class Index:
         recipe = dict(task.index_task.recipe)
         if chosen:
             recipe["chosen"] = chosen
-        files = sources(task.index_task.sources(collection))
-        why = manifest.stale_reason(recipe, files) or manifest.damage(store)
+        why = why_unusable(store, recipe, sources(task.index_task.sources(collection)))
         if why:
-            raise NoIndexError(f"{store}: {why}", manifest.task)
+            raise NoIndexError(why, manifest.task)
         return cls(task, collection, store, manifest, engine)
 
     @classmethod

@@ -73,7 +73,7 @@ def build_query(
     """Return field → term → weight for the terms of a topic that are worth a search."""
     fields = _topic_fields(topic, analyzer, settings.repeats)
     query: Query = weighted_terms(fields, weights, settings.k3)
-    words: set[str] = set()
+    words = set[str]()
     for field, terms in query.items():
         if kind(field) == "text":
             words.update(terms)
@@ -87,7 +87,7 @@ def build_query(
                 weighed[field] = {term: weight * factor for term, weight in terms.items()}
         query = weighed
 
-    named: set[str] = set()
+    named = set[str]()
     for field in _NAMING:
         named.update(fields[field].terms.split())
 

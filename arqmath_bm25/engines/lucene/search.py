@@ -144,7 +144,7 @@ class LuceneSearcher(Searcher):
     def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
         """Return field → term → the number of documents that hold it, if any do."""
         term_class = java_class("org.apache.lucene.index.Term")
-        counts: dict[str, dict[str, int]] = {}
+        counts = dict[str, dict[str, int]]()
         with detaching():
             for field, of_field in terms.items():
                 counts[field] = {}

@@ -16,7 +16,6 @@ state then.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -31,6 +30,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
+from arqmath_bm25.core.manifest import digest_of
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.engine import NONE_OF_ITS_OWN, Parameters
@@ -65,9 +65,8 @@ class ClusterIndex(NamedTuple):
     @property
     def made_of(self) -> str:
         """A digest of all that decides a ranking."""
-        parts = [self.content, *self.fields, float(self.k1), float(self.b), *self.by_field.items()]
-        text = json.dumps(parts)
-        return hashlib.sha256(text.encode()).hexdigest()
+        numbers = float(self.k1), float(self.b)
+        return digest_of([self.content, *self.fields, *numbers, *self.by_field.items()])
 
 
 def new_name(label: str) -> str:
@@ -281,7 +280,7 @@ def _reopen(client: Any, name: str) -> None:
 
 def _check_room(client: Any, name: str) -> None:
     """Raise InterruptedWorkError unless each node has room for twice its shards of an index."""
-    needed: Counter[str] = Counter()
+    needed = Counter[str]()
     for copies in _copies_of_shards(client, name, "store").values():
         node = copies[0]["routing"]["node"]
         needed[node] += 2 * copies[0]["store"]["size_in_bytes"]

@@ -120,7 +120,7 @@ class OpenSearchSearcher(Searcher):
     @cached_property
     def _routings(self) -> list[str]:
         """A routing value for each shard, found by trying numbers."""
-        routing_of: dict[int, str] = {}
+        routing_of = dict[int, str]()
         number = 0
         while len(routing_of) < self._shards:
             routing = str(number)
@@ -165,7 +165,7 @@ def _id_of(hit: Any) -> str:
 
 
 def _clauses(query: Query) -> list[object]:
-    clauses: list[object] = []
+    clauses = list[object]()
     for field, terms in query.items():
         for term, weight in terms.items():
             if weight > 0:

@@ -220,7 +220,7 @@ class Agreement(NamedTuple):
 
 def agreements(annotations: Annotations) -> list[Agreement]:
     """Compare every two assessors who gave a grade to the same hits."""
-    pairs: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    pairs = dict[tuple[str, str], list[tuple[int, int]]]()
     for hit_annotations in annotations.values():
         grades = {}
         for annotation in hit_annotations:

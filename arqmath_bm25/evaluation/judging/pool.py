@@ -69,8 +69,8 @@ def pool(
     The posts of a formula are taken from the rows of each run down to the last formula that the
     run adds to the pool. `thread_of` returns the question of a post.
     """
-    pooled: dict[tuple[str, str], dict[str, str]] = {}  # post → formula of each item
-    left_out: Counter[str] = Counter()
+    pooled = dict[tuple[str, str], dict[str, str]]()  # post → formula of each item
+    left_out = Counter[str]()
     for run in runs:
         if eligible is not None:
             left_out.update(run.leave_out(eligible))
@@ -114,7 +114,7 @@ def choose_posts(
     if len(posts) <= limit:
         return posts
 
-    by_thread: dict[str, list[str]] = {}
+    by_thread = dict[str, list[str]]()
     for post in posts:
         by_thread.setdefault(threads[post], []).append(post)
 

@@ -93,7 +93,7 @@ def write_answer_documents(
     begins = np.arange(0, len(table), _PER_PART)
     cuts = np.unique([*bounds[np.searchsorted(bounds, begins)], len(table)]).tolist()
     parts = (table.part(begin, end) for begin, end in pairwise(cuts))
-    counts: Counter[str] = Counter()
+    counts = Counter[str]()
     if forms.cluster:
         counts = forms.cluster.counts_of_others()
     documents = partial(_documents, settings)

@@ -77,7 +77,7 @@ def whole_influence(similarity: Matrix, inverse: Matrix, hidden: Sequence[Sequen
     by the inverse of a block: with a = k (K + λI)⁻¹ and M the inverse, a - a_S (M_SS)⁻¹ M_S.
     """
     influence = similarity @ inverse
-    queries_of: dict[tuple[int, ...], list[int]] = {}
+    queries_of = dict[tuple[int, ...], list[int]]()
     for query, rows in enumerate(hidden):
         if rows:
             queries_of.setdefault(tuple(rows), []).append(query)
@@ -287,8 +287,8 @@ def _digest(text: str) -> str:
 
 def incidence(ids: Sequence[Iterable[str]], candidates: Candidates) -> sparse.csr_matrix:
     """Return rows × candidates, 1 where a row has the id of the candidate."""
-    rows: list[int] = []
-    columns: list[int] = []
+    rows = list[int]()
+    columns = list[int]()
     for row, ids_of_row in enumerate(ids):
         for candidate in ids_of_row:
             column = candidates.position.get(candidate)

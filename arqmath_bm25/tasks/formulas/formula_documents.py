@@ -31,7 +31,7 @@ from arqmath_bm25.collection.formulas import (
     formula_files,
     read_formula_blocks,
 )
-from arqmath_bm25.core.arrays import Numbering, new_array
+from arqmath_bm25.core.arrays import Numbering, lookup, new_array
 from arqmath_bm25.core.tested import read_array, write_checksums
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
@@ -78,7 +78,7 @@ def _distinct(
     formulas: Path, groups: Groups, advance: Callable[[float], None]
 ) -> Iterator[list[tuple[str, str]]]:
     """Yield the distinct formulas with their ids, a part at a time."""
-    batch: list[tuple[str, str]] = []
+    batch = list[tuple[str, str]]()
     for file in formula_files(formulas):
         for block in read_formula_blocks(file):
             batch += groups.add(block)
@@ -141,9 +141,8 @@ class InstanceTable:
         if len(threads):
             end = int(np.searchsorted(visual_ids, visual, side="right"))
             its_threads = self._table[3, begin:end]
-            rows = np.searchsorted(threads, its_threads)
-            rows = np.minimum(rows, len(threads) - 1)
-            scored = np.where(threads[rows] == its_threads, scores[rows], 0.0)
+            rows, is_scored = lookup(threads, its_threads)
+            scored = np.where(is_scored, scores[rows], 0.0)
             place = int(scored.argmax())
             chosen = begin + place
             score = float(scored[place])

@@ -274,9 +274,9 @@ class FormulaRanker(Ranker):
     def query(self, topic: Topic, weights: Mapping[FormulaField, float]) -> dict[str, Any]:
         """Return field → term → weight; a term that occurs twice weighs twice as much."""
         analysed = [self._analyzer.latex(formula) for formula in topic.formulas]
-        query: dict[str, dict[str, float]] = {}
+        query = dict[str, dict[str, float]]()
         for field, weight in weights.items():
-            terms: Counter[str] = Counter()
+            terms = Counter[str]()
             for fields in analysed:
                 terms.update(fields.get(field, ()))
             query[field] = {term: weight * n for term, n in terms.items()}

@@ -76,7 +76,7 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
             model = Model.fit(premises, training, self.settings.ridge, analyzer)
             model.save(place / _MODEL)
 
-        cited: set[str] = set()
+        cited = set[str]()
         for statement in training:
             cited.update(statement.references)
         return {
