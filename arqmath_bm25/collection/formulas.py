@@ -91,8 +91,7 @@ class FormulaBlock:
 
     def blank(self, name: str) -> NDArray[np.bool_]:
         """Return which fields of a column are empty or white space."""
-        is_blank = [not text or text.isspace() for text in self.texts(name)]
-        return np.array(is_blank, np.bool_)
+        return np.array([not text or text.isspace() for text in self.texts(name)], np.bool_)
 
 
 class FormulaRow(NamedTuple):
@@ -297,15 +296,14 @@ def _check_ids(
         return
 
     formula, post, _ = columns
-    lacks_id = np.minimum(formula, post) < 0
-    wrong &= lacks_id | ~block.blank("visual_id")
+    wrong &= (np.minimum(formula, post) < 0) | ~block.blank("visual_id")
     for row in np.flatnonzero(wrong).tolist():
         for name, ids in zip(_IDS, columns, strict=True):
             if ids[row] < 0:
                 found = shown(block.texts(name)[row])
-                number = before + row + 1
                 raise InputError(
-                    f"{file}: formula {number}: {name} is {found}; expected a whole number"
+                    f"{file}: formula {before + row + 1}: {name} is {found}; expected a whole "
+                    "number"
                 )
 
 

@@ -100,7 +100,13 @@ def inspect(
 
     try:
         if path.startswith("Formulas/"):
-            _add_formulas(report, copy, workers)
+            formulas = formula_files(copy)
+            if sum(file.stat().st_size for file in formulas) <= _SMALL:
+                workers = HERE
+            for counts, defects in workers.map(_count_formulas, formulas):
+                report.counts += counts
+                report.defects += defects
+            report.rows = report.counts.pop("rows", 0)
         elif path.startswith("Evaluation/"):
             _add_judgments(report, copy)
         elif path.startswith("Topics/") and path.endswith(".tsv"):
@@ -175,9 +181,7 @@ def _summarize(rows: ParsedRows, root: str) -> _Range:
 
         if root == "posts" and row["PostTypeId"] == "2":
             parent = row.get("ParentId", "")
-            if not is_id(parent):
-                parent = "-1"
-            of_range.parents.append(int(parent))
+            of_range.parents.append(int(parent) if is_id(parent) else -1)
 
         date = _DATE.match(row.get(kind.date, ""))
         if date:
@@ -186,38 +190,23 @@ def _summarize(rows: ParsedRows, root: str) -> _Range:
     return of_range
 
 
-def _add_formulas(report: FileReport, copy: Path, workers: Workers) -> None:
-    files = formula_files(copy)
-    size = sum(file.stat().st_size for file in files)
-    if size <= _SMALL:
-        workers = HERE
-    for counts, defects in workers.map(_count_formulas, files):
-        report.counts += counts
-        report.defects += defects
-
-    report.rows = report.counts.pop("rows", 0)
-
-
 def _count_formulas(file: Path) -> tuple[Counter[str], Counter[str]]:
     counts = Counter[str]()
     defects = Counter[str]()
 
     for block in read_formula_blocks(file):
         counts["rows"] += len(block)
-        types = block.codes("type", _FORMULA_TYPES)
-        for code, word in enumerate(_FORMULA_TYPES):
-            counts[word] += int((types == code).sum())
-        issues = block.codes("issue", _ISSUES)
-        for code, word in enumerate(_ISSUES):
-            counts[f"issue {word}"] += int((issues == code).sum())
+        types = Counter(block.texts("type"))
+        for word in _FORMULA_TYPES:
+            counts[word] += types[word]
+        issues = Counter(block.texts("issue"))
+        for word in _ISSUES:
+            counts[f"issue {word}"] += issues[word]
 
-        is_blank = block.blank("formula")
-        counts["without formula"] += int(is_blank.sum())
+        counts["without formula"] += int(block.blank("formula").sum())
 
         # These rows are left out of an index of formulas.
-        lacks_id = block.numbers("id") < 1
-        lacks_post = block.numbers("post_id") < 1
-        wrong = lacks_id | lacks_post
+        wrong = np.minimum(block.numbers("id"), block.numbers("post_id")) < 1
         defects["formulas without id or post"] += int(wrong.sum())
 
     return counts, defects
@@ -225,21 +214,15 @@ def _count_formulas(file: Path) -> tuple[Counter[str], Counter[str]]:
 
 def _add_judgments(report: FileReport, copy: Path) -> None:
     pairs = Counter[tuple[bytes, bytes]]()
-    for line in copy.read_bytes().splitlines():
-        text = line.strip()
-        if not text:
-            continue
-
+    for text in filter(None, map(bytes.strip, copy.read_bytes().splitlines())):
         report.rows += 1
         row = _JUDGMENT.fullmatch(text)
         if row:
             pairs[row[1], row[2]] += 1
-            grade = row[3].decode()
-            report.counts[f"grade {grade}"] += 1
+            report.counts[f"grade {row[3].decode()}"] += 1
         else:
             report.defects[f"rows that are not topic, 0, id, grade 0-{HIGHEST}"] += 1
 
-    topics = {topic for topic, _ in pairs}
-    report.counts["topics"] = len(topics)
+    report.counts["topics"] = len({topic for topic, _ in pairs})
     report.defects["repeated judgments"] = pairs.total() - len(pairs)
     report.defects = +report.defects

@@ -213,7 +213,9 @@ def _documents(
     for number, line in enumerate(rows, 1):
         span = offset, len(line)
         offset += len(line)
-        if not line.strip() or (number == 1 and _is_header(reader, line)):
+        name = line[:100].removeprefix(b"\xef\xbb\xbf").partition(b"\t")[0].strip()
+        is_header = number == 1 and reader is _of_tsv and name.decode("utf-8", "replace") in IDS
+        if is_header or not line.strip():
             continue
 
         document = _read(path, number, line, reader)
@@ -235,14 +237,6 @@ def read_row(path: Path, row: bytes) -> UserDocument:
     return _read(path, 0, row, _reader_of(path))
 
 
-def _is_header(reader: RowReader, line: bytes) -> bool:
-    if reader is not _of_tsv:
-        return False
-    first, _, _ = line.removeprefix(b"\xef\xbb\xbf").partition(b"\t")
-    name = first.strip().decode("utf-8", "replace")
-    return name in IDS
-
-
 def _read(path: Path, number: int, line: bytes, reader: RowReader) -> UserDocument:
     where = f"{path}: line {number}"
     try:
@@ -262,18 +256,16 @@ def _read(path: Path, number: int, line: bytes, reader: RowReader) -> UserDocume
     return document
 
 
-def _of_tsv(where: str, text: str) -> UserDocument:
-    columns = text.split("\t")
+def _of_tsv(where: str, line: str) -> UserDocument:
+    columns = line.split("\t")
     if len(columns) not in (2, 3):
         raise InputError(
             f"{where}: expected 2 columns (id, text) or 3 (id, title, text) separated by TABs, "
             f"found {len(columns)}"
         )
 
-    title = ""
-    if len(columns) == 3:
-        title = columns[1]
-    return UserDocument(columns[0], columns[-1], title)
+    doc_id, *title, text = columns
+    return UserDocument(doc_id, text, "".join(title))
 
 
 def _of_json(where: str, line: str) -> UserDocument:
@@ -341,17 +333,11 @@ def write_queries(statements: Iterable[Statement], directory: Path) -> None:
     """Write LaTeX statements as queries, and their references as relevant documents."""
     queries = []
     judgments = ["query-id\tcorpus-id\tscore"]
-    for statement in statements:
-        query_id = statement.statement_id
-        row = {
-            "_id": query_id,
-            "text": statement.text,
-            "kind": "latex",
-            "excluded_ids": [query_id],
-        }
+    for each in statements:
+        query_id = each.statement_id
+        row = {"_id": query_id, "text": each.text, "kind": "latex", "excluded_ids": [query_id]}
         queries.append(_ENCODE(row))
-        for reference in statement.references:
-            judgments.append(f"{query_id}\t{reference}\t1")
+        judgments += [f"{query_id}\t{reference}\t1" for reference in each.references]
 
     _write(directory / QUERIES, queries)
     _write(directory / QRELS[0], judgments)
@@ -385,13 +371,9 @@ def write_ir_dataset(name: str, directory: Path) -> None:
 
 
 def _write_set(dataset: Any, directory: Path, excluding: int | None) -> None:
-    labels = []
-    if dataset.has_qrels():
-        labels = dataset.qrels_iter()
     excluded = dict[str, list[str]]()
     judged = []
-
-    for label in labels:
+    for label in dataset.qrels_iter() if dataset.has_qrels() else ():
         if label.relevance == excluding:
             excluded.setdefault(label.query_id, []).append(label.doc_id)
         else:
@@ -406,15 +388,12 @@ def _write_set(dataset: Any, directory: Path, excluding: int | None) -> None:
     if judged:
         _write(directory / QRELS[0], ["query-id\tcorpus-id\tscore", *judged])
 
-    queries = (
-        {
-            "_id": query.query_id,
-            "text": _text(query),
-            "excluded_ids": excluded.get(query.query_id, []),
-        }
-        for query in dataset.queries_iter()
-    )
-    _write(directory / QUERIES, map(_ENCODE, queries))
+    queries = []
+    for query in dataset.queries_iter():
+        left_out = excluded.get(query.query_id, [])
+        row = {"_id": query.query_id, "text": _text(query), "excluded_ids": left_out}
+        queries.append(_ENCODE(row))
+    _write(directory / QUERIES, queries)
 
 
 def _text(record: Any) -> str:

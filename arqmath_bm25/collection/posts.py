@@ -62,6 +62,9 @@ class Post(NamedTuple):
     @classmethod
     def from_attributes(cls, row: dict[str, str]) -> Self:
         """Build a post from the attributes of its row."""
+        score = None
+        if _INTEGER.fullmatch(row.get("Score", "")):
+            score = int(row["Score"])
         return cls(
             post_id=row["Id"],
             post_type=int(row["PostTypeId"]),
@@ -70,7 +73,7 @@ class Post(NamedTuple):
             title=row.get("Title"),
             tags=read_tags(row.get("Tags", "")),
             creation_date=row.get("CreationDate"),
-            score=_number(row.get("Score")),
+            score=score,
             accepted_answer_id=row.get("AcceptedAnswerId"),
             owner_user_id=row.get("OwnerUserId"),
         )
@@ -80,12 +83,6 @@ def read_tags(tags: str) -> tuple[str, ...]:
     """Read `<a><b>` (the lab, dumps until 2023), `|a|b|` (dumps from 2024) or `a,b` (topics)."""
     parts = re.split(r"[<>|,\s]+", tags)
     return tuple(filter(None, parts))
-
-
-def _number(value: str | None) -> int | None:
-    if value is None or not _INTEGER.fullmatch(value):
-        return None
-    return int(value)
 
 
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
@@ -184,9 +181,7 @@ class PostTable:
     @property
     def questions(self) -> IntVector:
         """Numbers of the questions, in the order of the table."""
-        types = self._places[:, 2]
-        rows = np.flatnonzero(types == QUESTION)
-        return self.ids[rows]
+        return self.ids[np.flatnonzero(self._places[:, 2] == QUESTION)]
 
     @property
     def answers(self) -> IntVector:
@@ -195,8 +190,7 @@ class PostTable:
 
     @property
     def _is_answer(self) -> NDArray[np.bool_]:
-        is_answer: NDArray[np.bool_] = self._places[:, 2] == ANSWER
-        return is_answer
+        return np.asarray(self._places[:, 2] == ANSWER)
 
     def answer_contents(self) -> IntVector:
         """Return a digest of each answer together with its question, if present, in order.
@@ -220,10 +214,8 @@ class PostTable:
 
     def thread_starts(self) -> IntVector:
         """Row numbers of the table at which a thread begins."""
-        threads = self._places[:, 0]
-        is_first = np.ones(len(threads), np.bool_)
-        is_first[1:] = threads[1:] != threads[:-1]
-        return np.flatnonzero(is_first)
+        starts: IntVector = np.flatnonzero(np.diff(self._places[:, 0], prepend=-1))
+        return starts
 
     def part(self, start: int, end: int) -> PostTable:
         """Return a table of the posts in rows `start` … `end` - 1."""
@@ -249,8 +241,7 @@ class PostTable:
 
     def ids_of_thread(self, number: int) -> list[str]:
         """Return the ids of the posts of a thread with a number from `threads_of`."""
-        numbers = self._places_of_thread(number)[:, 1]
-        return list(map(str, numbers.tolist()))
+        return list(map(str, self._places_of_thread(number)[:, 1].tolist()))
 
     def _places_of_thread(self, number: int) -> IntMatrix:
         threads = self._places[:, 0]
