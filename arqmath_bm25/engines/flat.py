@@ -223,8 +223,22 @@ class FlatSearcher(Searcher):
             for start in range(begin, end, _TOGETHER):
                 batch = slice(start, min(start + _TOGETHER, end))
                 _add_at(sums, field.docs.numbers[batch], scores, field.codes.numbers[batch])
-        if len(rare):
-            _add_rare(sums, field, weighted, rare)
+        if not len(rare):
+            return
+
+        # Terms with few postings are scored in batches of many terms.
+        lengths = lengths[rare]
+        batches = np.cumsum(lengths) // _TOGETHER
+        cuts = np.flatnonzero(batches[1:] > batches[:-1]) + 1
+        for first, last in pairwise([0, *cuts.tolist(), len(rare)]):
+            some = rare[first:last]
+            spans = list(map(slice, weighted.begins[some].tolist(), weighted.ends[some].tolist()))
+            docs = np.concatenate([field.docs.numbers[span] for span in spans])
+            codes = np.concatenate([field.codes.numbers[span] for span in spans])
+
+            weights = weighted.weights[some].repeat(lengths[first:last])
+            scores = weights - weights / field.divisors.take(codes)
+            _add_at(sums, docs, scores, _POSITIONS[: len(docs)])
 
     def _weighted(self, field: _Field, terms: Mapping[str, float]) -> _WeightedTerms:
         """Return the terms that a field has, with their weights and the ranges of their postings.
@@ -308,28 +322,6 @@ def _open_field(
         codes=codes,
         is_tested=np.zeros(len(terms), np.bool_),
     )
-
-
-def _add_rare(
-    sums: Sums, field: _Field, weighted: _WeightedTerms, rare: npt.NDArray[np.intp]
-) -> None:
-    """Add the scores of terms with few postings, in batches of many terms."""
-    lengths = weighted.ends[rare] - weighted.begins[rare]
-    batches = np.cumsum(lengths) // _TOGETHER
-    cuts = np.flatnonzero(batches[1:] > batches[:-1]) + 1
-    bounds = [0, *cuts.tolist(), len(rare)]
-
-    for first, last in pairwise(bounds):
-        batch = rare[first:last]
-        begins = weighted.begins[batch].tolist()
-        ends = weighted.ends[batch].tolist()
-        spans = list(map(slice, begins, ends))
-        docs = np.concatenate([field.docs.numbers[span] for span in spans])
-        codes = np.concatenate([field.codes.numbers[span] for span in spans])
-
-        weight = weighted.weights[batch].repeat(lengths[first:last])
-        scores = weight - weight / field.divisors.take(codes)
-        _add_at(sums, docs, scores, _POSITIONS[: len(docs)])
 
 
 def _find(field: _Field, terms: Sequence[str]) -> tuple[list[int], Integers]:

@@ -169,9 +169,22 @@ class Evaluator:
         run = Run.read(path, task, self.open_ids)
 
         in_map = self.answer_map is not None and run.columns == TextRules.task
-        if in_map or run.judged_apart:
-            return self._score_by_map(run)
-        return self.score_run(run, year)
+        if not (in_map or run.judged_apart):
+            return self.score_run(run, year)
+
+        # The answer map has the ids by which its answers are judged.
+        with prefix_errors(run.path):
+            answer_map, judgments = self._answer_files()
+        runs = read_answer_map(answer_map)
+        name = _name(run.path)
+        for known in (name, official_stem(run.path), run.tag):
+            if known in runs:
+                with prefix_errors(run.path):
+                    result = score_answers(runs[known], judgments.qrels, judgments.relevant)
+                return ScoredRun(name, run.path, run.task, judgments, result)
+        raise InputError(
+            f"{answer_map}: no answers of a run {name} or {run.tag}; there are {', '.join(runs)}"
+        )
 
     def score_run(self, run: Run, year: Year | None = None) -> ScoredRun:
         """Score a run that was read with `open_ids`; raises InputError as `score` does."""
@@ -243,21 +256,6 @@ class Evaluator:
                 data="DATA",
                 qrels="FILE",
             )
-
-    def _score_by_map(self, run: Run) -> ScoredRun:
-        """Score a run of Task 3 by the answer map, which has the ids of its answers."""
-        with prefix_errors(run.path):
-            answer_map, judgments = self._answer_files()
-        runs = read_answer_map(answer_map)
-        name = _name(run.path)
-        for known in (name, official_stem(run.path), run.tag):
-            if known in runs:
-                with prefix_errors(run.path):
-                    result = score_answers(runs[known], judgments.qrels, judgments.relevant)
-                return ScoredRun(name, run.path, run.task, judgments, result)
-        raise InputError(
-            f"{answer_map}: no answers of a run {name} or {run.tag}; there are {', '.join(runs)}"
-        )
 
     def _answer_files(self) -> tuple[Path, Judgments]:
         if self.answer_map is None or self.qrels is None:

@@ -330,8 +330,24 @@ def measure(
     metrics = {each.key: each.at(relevant) for each in measures}
 
     orders = {topic: best(rankings.get(topic) or _EMPTY) for topic in qrels}
+    # Ranks in place of scores leave no tie, which ir_measures would order in another way.
+    ranked = {}
+    for topic, docs in orders.items():
+        ranked[topic] = {doc: -float(rank) for rank, doc in enumerate(docs)}
+
+    # trec_eval treats negative grades as unjudged, and its nDCG may loop forever on them.
+    graded: Qrels = {}
+    for topic, judged in qrels.items():
+        not_negative = {doc: grade for doc, grade in judged.items() if grade >= 0}
+        if not_negative:
+            graded[topic] = not_negative
+
+    provided: dict[str, dict[Any, float]] = {topic: {} for topic in qrels}
     by_trec_eval = [each for each in metrics.values() if each.NAME not in _BY_GRADES]
-    provided = _by_trec_eval(orders, qrels, by_trec_eval)
+    distinct = dict.fromkeys(by_trec_eval)
+    for result in ir_measures.pytrec_eval.iter_calc(distinct, graded, ranked):
+        provided[result.query_id][result.measure] = result.value
+
     values: TopicValues = {}
     for topic, docs in orders.items():
         grades = list(map(qrels[topic].get, docs))
@@ -345,30 +361,6 @@ def measure(
                 value = _BY_GRADES[metric.NAME](counted[: metric.params.get("cutoff")], metric)
 
             values[topic][key] = 0.0 if math.isnan(value) else value
-    return values
-
-
-def _by_trec_eval(
-    orders: Mapping[str, Sequence[str]], qrels: Qrels, metrics: Iterable[Any]
-) -> dict[str, dict[Any, float]]:
-    """Let ir_measures compute measures by trec_eval: topic → measure → value."""
-    # Ranks in place of scores leave no tie, which ir_measures would order in another way.
-    rankings = dict[str, dict[str, float]]()
-    for topic, docs in orders.items():
-        rankings[topic] = {doc: -float(rank) for rank, doc in enumerate(docs)}
-
-    # trec_eval treats negative grades as unjudged, and its nDCG may loop forever on them.
-    graded: Qrels = {}
-    for topic, grades in qrels.items():
-        not_negative = {doc: grade for doc, grade in grades.items() if grade >= 0}
-        if not_negative:
-            graded[topic] = not_negative
-
-    values: dict[str, dict[Any, float]] = {topic: {} for topic in qrels}
-    distinct = dict.fromkeys(metrics)
-    for result in ir_measures.pytrec_eval.iter_calc(distinct, graded, rankings):
-        values[result.query_id][result.measure] = result.value
-
     return values
 
 

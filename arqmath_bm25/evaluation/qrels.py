@@ -86,10 +86,16 @@ def read_qrels(path: Path) -> Qrels:
     """
     with open_bytes(path, "qrels file") as file:
         start = file.read(1 << 10).removeprefix(codecs.BOM_UTF8)
+    rows: Iterator[QrelsRow] = _columns(path)
+    columns = None
     if start.lstrip().startswith(b"{"):
         rows = _json_lines(path)
     else:
-        rows = _plain_rows(path) or _columns(path)
+        columns = plain_columns(path)
+    if columns and len(columns) == len(_COLUMNS):
+        topics, iterations, *docs_and_grades = columns
+        if all(map(_ITERATION.fullmatch, set(iterations))):
+            rows = zip(count(1), topics, *docs_and_grades)
 
     qrels: Qrels = {}
     read = dict[str, int]()
@@ -130,18 +136,6 @@ def _json_lines(path: Path) -> Iterator[QrelsRow]:
             ) from None
 
         yield row, judgment.query_id, judgment.doc_id, judgment.score
-
-
-def _plain_rows(path: Path) -> Iterator[QrelsRow] | None:
-    """Return what `_columns` yields, if all rows are TREC's in their usual form; else None."""
-    columns = plain_columns(path)
-    if columns is None or len(columns) != len(_COLUMNS):
-        return None
-
-    topics, iterations, docs, grades = columns
-    if not all(map(_ITERATION.fullmatch, set(iterations))):
-        return None
-    return zip(count(1), topics, docs, grades)
 
 
 def _columns(path: Path) -> Iterator[QrelsRow]:
@@ -277,9 +271,20 @@ def by_visual_id(
     Without `kind`, the name of the file decides which ids they are, else the ids themselves. Raises
     InputError if these can be either.
     """
-    distinct = set().union(*qrels.values())
-    judged = id_numbers(distinct)
-    kind = kind or kind_of_name(file) or _kind_of_ids(judged, ids, file)
+    judged = id_numbers(set().union(*qrels.values()))
+    kind = kind or kind_of_name(file)
+    if kind is None:
+        formulas = int(ids.has(judged).sum())
+        visual_ids = int(ids.is_visual(judged).sum())
+        kind = "visual"
+        if formulas >= _MIN_OF_FORMULAS * visual_ids + _CHANCE:
+            kind = "formula"
+        elif formulas >= _MAX_OF_VISUALS * visual_ids + _CHANCE:
+            raise InputError(
+                f"{file}: {formulas:,} of its {len(judged):,} ids are formula ids of the "
+                f"collection, {visual_ids:,} are visual ids: which of them it judges has to be "
+                f"said (ids: {', '.join(get_args(IdKind))})"
+            )
     if kind != "formula":
         notes: tuple[str, ...] = ()
         if len(judged) > _LAST_OF_2020 // 2 and judged.max() <= _LAST_OF_2020:
@@ -314,19 +319,3 @@ def kind_of_name(file: Path) -> IdKind | None:
         if re.search(pattern, name):
             return kind
     return None
-
-
-def _kind_of_ids(judged: NDArray[np.int32], ids: FormulaIds, file: Path) -> IdKind:
-    """Return the kind of judged ids by what the formula index has; InputError if undecided."""
-    visual = int(ids.is_visual(judged).sum())
-    formula = int(ids.has(judged).sum())
-    if formula < _MAX_OF_VISUALS * visual + _CHANCE:
-        return "visual"
-    if formula >= _MIN_OF_FORMULAS * visual + _CHANCE:
-        return "formula"
-
-    raise InputError(
-        f"{file}: {formula:,} of its {len(judged):,} ids are formula ids of the collection, "
-        f"{visual:,} are visual ids: which of them it judges has to be said (ids: "
-        f"{', '.join(get_args(IdKind))})"
-    )

@@ -290,7 +290,14 @@ def _index(run: Path, made: _Ranked, task: Task[Any], collection: Collection, bu
         engine = Engine("flat")  # in place of a cluster, too: they rank alike
         if any("/lucene-" in store.name for store in made.built):
             engine = Engine("lucene")
-        _build(task, collection, engine)
+        with closing(Processes(processors())) as workers:
+            for content in with_needed([task.index_task], collection):
+                size = sum(source.size for source in content.sources)
+                tell(
+                    f"{collection.indexes}: building the index of {content.task.name} again; that "
+                    f"may take {_SPACE * size // 1_000_000 + 1:,} MB of disk for a while"
+                )
+                ensure(content, workers, [engine])
 
     index = Index.of(task, collection, engine)
     content = IndexContent.of(task.index_task, collection)
@@ -306,18 +313,6 @@ def _index(run: Path, made: _Ranked, task: Task[Any], collection: Collection, bu
             "changed since"
         )
     return index
-
-
-def _build(task: Task[Any], collection: Collection, engine: Engine) -> None:
-    """Build the indexes that a task searches, of the data alone."""
-    with closing(Processes(processors())) as workers:
-        for content in with_needed([task.index_task], collection):
-            size = sum(source.size for source in content.sources)
-            tell(
-                f"{collection.indexes}: building the index of {content.task.name} again; that may "
-                f"take {_SPACE * size // 1_000_000 + 1:,} MB of disk for a while"
-            )
-            ensure(content, workers, [engine])
 
 
 def _topics(run: Path, source: _File, task: Task[Any], collection: Collection) -> TopicFile:

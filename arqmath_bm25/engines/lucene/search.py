@@ -48,7 +48,9 @@ class LuceneSearcher(Searcher):
     def __init__(
         self, index: Path, k1: float, b: float, by_field: Parameters = NONE_OF_ITS_OWN
     ) -> None:
-        self._reader = open_reader(index)
+        self._reader = open_reader(index)  # This starts the JVM.
+        import jnius
+
         self._ids = read_ids(index)
         self.count = len(self._ids)
         searcher_class = java_class("org.apache.lucene.search.IndexSearcher")
@@ -67,7 +69,13 @@ class LuceneSearcher(Searcher):
         parser_class = java_class("org.apache.lucene.queryparser.xml.CoreParser")
         self._parser = parser_class("contents", analyzer_class())
         self._stream = java_class("java.io.ByteArrayInputStream")
-        self._collectors = _collector_manager()
+        # (hits, after, hits to count exactly) → the collectors; a constructor since Lucene 10.
+        package = "org.apache.lucene.search"
+        try:
+            self._collectors = java_class(f"{package}.TopScoreDocCollectorManager")
+        except jnius.JavaException:
+            collector_class = java_class(f"{package}.TopScoreDocCollector")
+            self._collectors = collector_class.createSharedManager
         self._json = java_class("com.fasterxml.jackson.databind.ObjectMapper")()
 
     def search(self, query: Query, k: int) -> list[Hit]:
@@ -157,20 +165,6 @@ class LuceneSearcher(Searcher):
     def close(self) -> None:
         """Close the index."""
         self._reader.close()
-
-
-def _collector_manager() -> Any:
-    """Return the function (hits, after, hits to count exactly) → a CollectorManager of the best.
-
-    The function is a constructor since Lucene 10.
-    """
-    import jnius
-
-    package = "org.apache.lucene.search"
-    try:
-        return java_class(f"{package}.TopScoreDocCollectorManager")
-    except jnius.JavaException:
-        return java_class(f"{package}.TopScoreDocCollector").createSharedManager
 
 
 def query_xml(query: Query) -> str:

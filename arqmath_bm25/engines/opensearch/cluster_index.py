@@ -37,7 +37,7 @@ from arqmath_bm25.engines.engine import NONE_OF_ITS_OWN, Parameters
 from arqmath_bm25.engines.opensearch.connection import connect, patiently, search_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from arqmath_bm25.core.workers import Workers
 
@@ -195,7 +195,14 @@ def check_rights(hosts: Sequence[str], replicas: int = 0) -> None:
     with closing(connect(hosts)) as client, TemporaryDirectory() as directory:
         # The right to remove comes first: without it, the documents of this trial would stay.
         patiently(client.indices.delete, index=index.name, ignore=404)
-        _remove_former_trials(client)
+        # So do those of trials that were killed.
+        answer = patiently(client.indices.get, index="arqmath-rights-*", ignore=404)
+        latest = 1000 * (time.time() - _LONGEST_TRIAL)
+        for name in answer:
+            if _is_ours(name, answer):
+                created = answer[name]["settings"]["index"]["creation_date"]
+                if int(created) < latest:
+                    remove_index(client, name)
         document = '{"id": "1", "contents": "1"}\n'
         part = Path(directory, "part.jsonl")
         part.write_text(document, encoding="ascii")
@@ -211,18 +218,6 @@ def check_rights(hosts: Sequence[str], replicas: int = 0) -> None:
             with suppress(InputError):
                 patiently(client.indices.delete, index=changed.name, ignore=404)
                 patiently(client.indices.delete, index=index.name, ignore=404)
-
-
-def _remove_former_trials(client: Any) -> None:
-    """Remove what trials of rights left that were killed."""
-    answer = patiently(client.indices.get, index="arqmath-rights-*", ignore=404)
-    latest = 1000 * (time.time() - _LONGEST_TRIAL)
-    for name in answer:
-        if not _is_ours(name, answer):
-            continue
-        created = int(answer[name]["settings"]["index"]["creation_date"])
-        if created < latest:
-            remove_index(client, name)
 
 
 def load_documents(
@@ -608,37 +603,24 @@ def _cluster_index_info(client: Any, name: str) -> ClusterIndexInfo | None:
     copies_of_shards = _copies_of_shards(client, name, "docs,store")
     documents = 0
     size = 0
-    for copies in copies_of_shards.values():
-        documents += copies[0]["docs"]["count"]
-        size += sum(copy["store"]["size_in_bytes"] for copy in copies)
+    for of_shard in copies_of_shards.values():
+        documents += of_shard[0]["docs"]["count"]
+        size += sum(copy["store"]["size_in_bytes"] for copy in of_shard)
 
-    state = _state(settings, meta, copies_of_shards)
-    return ClusterIndexInfo(name, state, collection, documents, size)
-
-
-def _state(
-    settings: Mapping[str, str],
-    meta: Mapping[str, Any],
-    copies_of_shards: Mapping[str, list[Any]],
-) -> str:
-    """Return "complete", or a sentence on the shards or documents that an index lacks."""
     shards = int(settings["number_of_shards"])
     without_node = shards - len(copies_of_shards)
+    copies = shards * (1 + int(settings["number_of_replicas"]))
+    missing = copies - sum(map(len, copies_of_shards.values()))
+    state = "complete"
     if without_node:
-        return f"red: {without_node} of {shards} shards are on no node; start theirs, or remove it"
-
-    if "counts" in meta:
-        return "former: a block, which no search reads any more; `arqmath-bm25 cluster` removes it"
-    if "numbers" not in meta:
-        expected = meta.get("documents", 0)
-        return f"incomplete: `index` resumes the load of its {expected:,} documents"
-
-    replicas = int(settings["number_of_replicas"])
-    copies = sum(map(len, copies_of_shards.values()))
-    missing = shards * (1 + replicas) - copies
-    if missing:
-        return f"yellow: {missing} copies of shards are missing, none that searches need"
-    return "complete"
+        state = f"red: {without_node} of {shards} shards are on no node; start theirs, or remove it"
+    elif "counts" in meta:
+        state = "former: a block, which no search reads any more; `arqmath-bm25 cluster` removes it"
+    elif "numbers" not in meta:
+        state = f"incomplete: `index` resumes the load of its {expected:,} documents"
+    elif missing:
+        state = f"yellow: {missing} copies of shards are missing, none that searches need"
+    return ClusterIndexInfo(name, state, collection, documents, size)
 
 
 def former_blocks(client: Any, collection: str) -> list[str]:

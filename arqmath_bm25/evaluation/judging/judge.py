@@ -285,7 +285,10 @@ def write_disagreements(path: Path, annotations: Annotations) -> int:
             assessor = annotation.assessor
             assessors.add(assessor)
             row[f"label of {assessor}"] = annotation.label
-            row[f"comment of {assessor}"] = _make_inert(annotation.comment)
+            comment = annotation.comment
+            if comment.startswith(("=", "+", "-", "@", "\t", "\r")):
+                comment = f"'{comment}"  # no spreadsheet executes it
+            row[f"comment of {assessor}"] = comment
         rows.append(row)
 
     columns = [*_KEY, "label"]
@@ -298,13 +301,6 @@ def write_disagreements(path: Path, annotations: Annotations) -> int:
         table.writerows(rows)
 
     return len(disputed)
-
-
-def _make_inert(text: str) -> str:
-    """Keep a spreadsheet from executing an assessor's text."""
-    if text.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return f"'{text}"
-    return text
 
 
 def read_adjudication(path: Path) -> dict[HitKey, str]:
