@@ -60,7 +60,7 @@ def fetch(
     files = published.needed(_parts(only), task)
     if not files:
         raise InputError(f"--task {task} reads nothing of --only {only}")
-    origin = fetching.read_source(source)
+    origin = fetching.origin_of(source)
     if data.exists() and not data.is_dir():
         raise InputError(f"--data {data}: it is a file; expected a directory, or a new name")
 

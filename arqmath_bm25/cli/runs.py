@@ -117,7 +117,15 @@ def fuse(
     Example: arqmath-bm25 fuse a.tsv b.tsv --method weighted --weights 1,0.3 -o fused.tsv
     """
     refuse_repeated(runs)
-    factors = _weights(weights, runs)
+    numbers: list[float] | None = None
+    name = str(runs[0])
+    if weights is not None:
+        name = f"--weights {weights}"
+        try:
+            numbers = [float(weight) for weight in weights.split(",")]
+        except ValueError:
+            numbers = [math.nan]
+    factors = check_weights(name, numbers, len(runs))
     keep_runs(output, runs)
     task = task or task_of_runs(runs, "fuse")
     ids = None
@@ -149,18 +157,6 @@ def fuse(
     for run in parsed:
         if run.form == "exchanged":
             out.print(f"{run.path}: columns 2 and 3 (formula, post) are exchanged; put right")
-
-
-def _weights(weights: str | None, runs: Sequence[Path]) -> list[float]:
-    """Return the weight of each run by `--weights`, all equal by default."""
-    if weights is None:
-        return check_weights(str(runs[0]), None, len(runs))
-
-    try:
-        numbers = [float(weight) for weight in weights.split(",")]
-    except ValueError:
-        numbers = [math.nan]
-    return check_weights(f"--weights {weights}", numbers, len(runs))
 
 
 # How many rows of a rule are printed; --json has a few more.

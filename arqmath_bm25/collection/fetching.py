@@ -34,7 +34,7 @@ _DAMAGE: Final = (
 )  # fmt: skip
 
 
-def read_source(source: str) -> str | Path:
+def origin_of(source: str) -> str | Path:
     """Return `source` as a URL or a folder; InputError if it is neither."""
     if "://" not in source:
         if not Path(source).is_dir():

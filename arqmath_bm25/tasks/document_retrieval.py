@@ -241,7 +241,16 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
             return super().read(collection, folder, path)
 
         queries = [query for query, _ in read_documents(path)]
-        own = _own_documents(queries, collection, index)
+        texts = {query.doc_id: query.text.split() for query in queries}
+        documents: Iterable[UserDocument | None]
+        if index is not None:
+            documents = [index.texts.read(doc_id) for doc_id in texts if index.texts.has(doc_id)]
+        else:
+            documents = (document for document, _ in read_documents(_corpus(collection)))
+        own = set[str]()  # queries that are documents: the same id and the same text
+        for document in documents:
+            if document and document.text.split() == texts.get(document.doc_id):
+                own.add(document.doc_id)
         if own:
             tell(
                 f"{path}: {len(own):,} of {counted(len(queries), 'queries')} are documents of the "
@@ -407,24 +416,6 @@ def _write_table(corpus: Path, directory: Path) -> NDArray[np.int64]:
     written.tofile(directory / _ROWS)
     write_checksums(directory / _ROWS)
     return written.reshape(-1, 3)
-
-
-def _own_documents(
-    queries: Sequence[UserDocument], collection: Collection, index: OpenIndex | None
-) -> set[str]:
-    """Return the ids of queries that are documents: the same id and the same text."""
-    texts = {query.doc_id: query.text.split() for query in queries}
-    documents: Iterable[UserDocument | None]
-    if index is not None:
-        documents = [index.texts.read(doc_id) for doc_id in texts if index.texts.has(doc_id)]
-    else:
-        documents = (document for document, _ in read_documents(_corpus(collection)))
-
-    own = set()
-    for document in documents:
-        if document and document.text.split() == texts.get(document.doc_id):
-            own.add(document.doc_id)
-    return own
 
 
 # A process does many parts, and the analyzer remembers the formulas it has read.

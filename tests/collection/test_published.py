@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arqmath_bm25.collection.fetching import read_source
+from arqmath_bm25.collection.fetching import origin_of
 from arqmath_bm25.collection.published import (
     CATALOGUE,
     PARTS,
@@ -84,4 +84,4 @@ def test_each_task_has_what_it_reads() -> None:
 )
 def test_sources_are_web_addresses_or_folders(source: str) -> None:
     with pytest.raises(InputError, match=re.escape(f"{source}:")):
-        read_source(source)
+        origin_of(source)

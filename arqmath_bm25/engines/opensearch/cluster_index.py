@@ -252,8 +252,22 @@ def load_documents(
 
 
 def _copy(client: Any, name: str, index: ClusterIndex) -> None:
-    """Copy a sealed index, which shares its files with the copy, under the name of another."""
-    _check_room(client, name)
+    """Copy a sealed index, which shares its files with the copy, under the name of another.
+
+    Raises InterruptedWorkError unless each node has room for twice its shards of the index.
+    """
+    needed = Counter[str]()
+    for copies in _copies_of_shards(client, name, "store").values():
+        needed[copies[0]["routing"]["node"]] += 2 * copies[0]["store"]["size_in_bytes"]
+
+    nodes = patiently(client.nodes.stats, metric="fs")["nodes"]
+    for node, size in needed.items():
+        free = nodes[node]["fs"]["total"]["available_in_bytes"]
+        if free < size:
+            raise InterruptedWorkError(
+                f"{name}: to change it takes {size / 1e6:,.0f} MB on {nodes[node]['name']} for "
+                f"a while, which has {free / 1e6:,.0f}; make room, then the same command goes on"
+            )
     patiently(client.indices.delete, index=index.name, ignore=404)
     body = {
         "aliases": {_alias(index.name): {}},
@@ -271,23 +285,6 @@ def _reopen(client: Any, name: str) -> None:
     patiently(client.indices.flush, index=name)
     patiently(client.indices.close, index=name)
     patiently(client.indices.open, index=name)
-
-
-def _check_room(client: Any, name: str) -> None:
-    """Raise InterruptedWorkError unless each node has room for twice its shards of an index."""
-    needed = Counter[str]()
-    for copies in _copies_of_shards(client, name, "store").values():
-        node = copies[0]["routing"]["node"]
-        needed[node] += 2 * copies[0]["store"]["size_in_bytes"]
-
-    nodes = patiently(client.nodes.stats, metric="fs")["nodes"]
-    for node, size in needed.items():
-        free = nodes[node]["fs"]["total"]["available_in_bytes"]
-        if free < size:
-            raise InterruptedWorkError(
-                f"{name}: to change it takes {size / 1e6:,.0f} MB on {nodes[node]['name']} for "
-                f"a while, which has {free / 1e6:,.0f}; make room, then the same command goes on"
-            )
 
 
 def _seal(client: Any, index: ClusterIndex) -> None:

@@ -45,11 +45,22 @@ def connect(hosts: Sequence[str], patience: float | None = 0) -> Any:
     plain = [url for url in urls if url.startswith("http:")]
     if plain and (header or certificate):
         raise InputError(f"{plain[0]}: a password is sent to https:// hosts only")
+    authority = _file("CA")
+    if authority:
+        import ssl
+
+        try:
+            ssl.create_default_context(cafile=authority)
+        except (ssl.SSLError, UnicodeDecodeError):
+            raise InputError(
+                f"{_VARIABLES}CA: {authority}: expected a certificate in PEM form, which begins "
+                "with -----BEGIN CERTIFICATE-----"
+            ) from None
 
     client = OpenSearch(
         urls,
         headers=header,
-        ca_certs=_authority(),
+        ca_certs=authority,
         client_cert=certificate,
         client_key=_file("KEY"),
         max_retries=len(urls),
@@ -118,22 +129,6 @@ def _file(name: str) -> str | None:
     if path and not Path(path).is_file():
         raise InputError(f"{_VARIABLES}{name}: {path}: no such file")
     return path or None
-
-
-def _authority() -> str | None:
-    """Return the path of the authority's certificate; InputError if it is not PEM."""
-    path = _file("CA")
-    if path:
-        import ssl
-
-        try:
-            ssl.create_default_context(cafile=path)
-        except (ssl.SSLError, UnicodeDecodeError):
-            raise InputError(
-                f"{_VARIABLES}CA: {path}: expected a certificate in PEM form, which begins with "
-                "-----BEGIN CERTIFICATE-----"
-            ) from None
-    return path
 
 
 def search_all(client: Any, name: str, body: object, how: str = "query_then_fetch") -> Any:
