@@ -120,9 +120,7 @@ class Collection:
         Rows of an import are found below the same folder of indexes, wherever that is now. Raises
         NoIndexError if there is no index, InputError if DATA is not there.
         """
-        manifest = Manifest.read(store)
-        if manifest is None:
-            raise NoIndexError(f"{store}: there is no index", store.parent.name)
+        manifest = Manifest.of(store)
         _, folder, indexes = store.absolute().parents[:3]
         rows = rows_of(manifest.sources, indexes / FILES / folder.name)
         return cls(rows or manifest.data, indexes)

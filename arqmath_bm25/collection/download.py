@@ -12,7 +12,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from email.utils import formatdate, parsedate_to_datetime
 from http.client import HTTPException, HTTPMessage, HTTPResponse
 from pathlib import Path
@@ -172,7 +172,12 @@ def _attempt(url: str, part: Path) -> None:
                     have += file.write(block)
                     advance(len(block) / _MB)
         finally:
-            os.utime(part, (_date(response),) * 2)
+            # When the file was last changed, as the server says.
+            changed = 0.0
+            with suppress(ValueError, OverflowError):
+                date = response.headers.get("Last-Modified", "")
+                changed = parsedate_to_datetime(date).timestamp()
+            os.utime(part, (changed, changed))
 
     if have != length:
         raise _BrokenError(f"the connection broke off at byte {have:,} of {length:,}")
@@ -192,14 +197,6 @@ def _announced(request: Request, response: HTTPResponse, have: int) -> tuple[int
     if not _NUMBER.fullmatch(length):
         raise InputError(f"{request.full_url}: the server does not say how long the file is")
     return 0, int(length)
-
-
-def _date(response: HTTPResponse) -> float:
-    """Return when the file was last changed, as the server says; 0 if it does not."""
-    try:
-        return parsedate_to_datetime(response.headers.get("Last-Modified", "")).timestamp()
-    except (ValueError, OverflowError):
-        return 0
 
 
 def check_room(path: Path, size: int) -> None:

@@ -114,9 +114,14 @@ def rows(path: Path, root: str, begin: int = 0, end: int | None = None) -> Itera
         text = file.read(_BLOCK)
         start = text.find(_ROW)
         if not begin:
-            head = _before_rows(text, start, closing)
-            if head.xml:
-                yield head
+            # What is between the start tag of the root and the first row.
+            root_end = text.find(b">", _prologue_end(text)) + 1
+            head = text[root_end:]
+            if start >= 0:
+                head = text[root_end:start]
+            head = head.rstrip().removesuffix(closing).strip()
+            if head:
+                yield Row(root_end, head)
 
         while end is None or offset + max(start, 0) < end:
             following = -1
@@ -143,15 +148,6 @@ def rows(path: Path, root: str, begin: int = 0, end: int | None = None) -> Itera
             offset += kept
             text = text[kept:] + block
             start = text.find(_ROW)
-
-
-def _before_rows(text: bytes, start: int, closing: bytes) -> Row:
-    """Return the text between the start tag of the root and the first row of a file."""
-    begin = text.find(b">", _prologue_end(text)) + 1
-    head = text[begin:]
-    if start >= 0:
-        head = text[begin:start]
-    return Row(begin, head.rstrip().removesuffix(closing).strip())
 
 
 def _prologue_end(text: bytes) -> int:

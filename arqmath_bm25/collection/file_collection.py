@@ -170,7 +170,12 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
     for name in TAKEN_OVER:
         if (listing.root / name).is_symlink() or (listing.root / name).exists():
             try:
-                _take_over(name, listing.real_root, directory)
+                file = inside(listing.real_root / name, listing.real_root)
+                if file is None:
+                    raise InputError("no regular file of this folder")
+                content = read_text(file)
+                with complete(directory / name) as text:
+                    text.write(content)
                 taken_over.add(name)
             except (InputError, OSError) as error:
                 unread[name] = _reason(error, listing.real_root / name)
@@ -192,16 +197,6 @@ def _reason(error: Exception, path: Path) -> str:
     if isinstance(error, OSError):
         return str(error.strerror)
     return f"{type(error).__name__} {said}; please report it"
-
-
-def _take_over(name: str, root: Path, directory: Path) -> None:
-    """Copy a file of the folder that is no document."""
-    file = inside(root / name, root)
-    if file is None:
-        raise InputError("no regular file of this folder")
-    content = read_text(file)
-    with complete(directory / name) as text:
-        text.write(content)
 
 
 class _Rows:

@@ -5,7 +5,6 @@ names that occur in it.
 """
 
 import re
-from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from arqmath_bm25.analysis.formal import Declaration, LanguageName, read_formal
@@ -27,20 +26,17 @@ class FormalPart(NamedTuple):
 def formal_parts(text: str, language: LanguageName) -> list[FormalPart]:
     """Return the declarations of a file and the comments that describe it, in order."""
     declarations, descriptions = read_formal(text, language)
-    parts = {begin: _description(comment) for begin, comment in descriptions}
+    parts = dict[int, FormalPart]()
+    for begin, comment in descriptions:
+        title = ""
+        heading = _HEADING.match(comment)
+        if heading:
+            title = heading["heading"].strip()
+            comment = comment[heading.end() :].strip()
+        parts[begin] = FormalPart("", title, comment)
     for declaration in declarations:
         parts[declaration.begin] = _part(declaration)
     return [parts[begin] for begin in sorted(parts)]
-
-
-def _description(comment: str) -> FormalPart:
-    heading = _HEADING.match(comment)
-    if heading is None:
-        return FormalPart("", "", comment)
-
-    title = heading["heading"].strip()
-    text = comment[heading.end() :].strip()
-    return FormalPart("", title, text)
 
 
 def _part(declaration: Declaration) -> FormalPart:
@@ -53,11 +49,7 @@ def _part(declaration: Declaration) -> FormalPart:
         full_name = name.removeprefix(_ROOT)
     used = list[str]()
     for name_in_proof in dict.fromkeys(_NAME.findall(declaration.proof)):
-        used += _meanings(name_in_proof, declaration.namespaces)
+        # It may be of any namespace around the proof, of the innermost first.
+        for depth in range(len(declaration.namespaces), -1, -1):
+            used.append(".".join([*declaration.namespaces[:depth], name_in_proof]))
     return FormalPart(full_name, full_name, declaration.text, tuple(used))
-
-
-def _meanings(name: str, namespaces: Sequence[str]) -> Iterator[str]:
-    """Yield the full names that a name may mean within namespaces, the innermost first."""
-    for depth in range(len(namespaces), -1, -1):
-        yield ".".join([*namespaces[:depth], name])

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, TypeVar
 
@@ -140,22 +139,13 @@ def faults(error: ValidationError, model: type[BaseModel] | None = None) -> str:
     for fault in error.errors():
         where = ".".join(map(str, fault["loc"]))
         says = fault["msg"].removeprefix("Value error, ")
-        known = list[str]()
-        if model is not None and fault["type"] == "extra_forbidden":
-            known = _keys(model, fault["loc"][:-1])
-        if known:
-            says = f"unknown; there are {', '.join(known)}"
+        part = model  # the part of a configuration that the key is of
+        for name in fault["loc"][:-1]:
+            if part is not None:
+                part = _part(part, str(name))
+        if part is not None and fault["type"] == "extra_forbidden":
+            says = f"unknown; there are {', '.join(part.model_fields)}"
         if fault["type"] == "extra_forbidden" and fault["loc"][-1] in _OF_0_4:
             says += " (this key is of version 0.4; version 0.5 reads it)"
         texts.append(": ".join(filter(None, (where, says))))
     return "; ".join(texts)
-
-
-def _keys(model: type[BaseModel], parts: Sequence[int | str]) -> list[str]:
-    """Return the keys of the part of a configuration below `parts`; nothing if unknown."""
-    for name in parts:
-        part = _part(model, str(name))
-        if part is None:
-            return []
-        model = part
-    return list(model.model_fields)

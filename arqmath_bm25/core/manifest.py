@@ -63,6 +63,14 @@ class Manifest:
                 directory.parent.name,
             ) from None
 
+    @classmethod
+    def of(cls, store: Path) -> Manifest:
+        """Read the manifest of a store; NoIndexError also if there is none."""
+        manifest = cls.read(store)
+        if manifest is None:
+            raise NoIndexError(f"{store}: there is no index", store.parent.name)
+        return manifest
+
     def write(self, directory: Path) -> None:
         """Write manifest.json."""
         content = asdict(self)

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.formal import FORMAL
-from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.analysis.text import WordAnalyzer, is_undivided, words_in
@@ -261,7 +260,11 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
         for query in queries:
             if query.doc_id in own:
                 query = query._replace(excluded=(*query.excluded, query.doc_id))
-            topics.append(self.marked(_topic(query, self.delimiters)))
+            topic = Topic(query.doc_id, query.text, tags=query.tags, excluded=query.excluded)
+            has_form = query.title or query.kind or query.is_html
+            if has_form and query.kind not in FORMAL:
+                topic = topic._replace(title=query.title, question=query.body(self.delimiters))
+            topics.append(self.marked(topic))
 
         return TopicFile(folder, path, topics)
 
@@ -520,12 +523,3 @@ def _corpus(collection: Collection) -> Path:
         )
 
     return path
-
-
-def _topic(query: UserDocument, delimiters: Delimiters) -> Topic:
-    topic = Topic(query.doc_id, query.text, tags=query.tags, excluded=query.excluded)
-    if query.kind in FORMAL:
-        return topic
-    if query.title or query.kind or query.is_html:
-        return topic._replace(title=query.title, question=query.body(delimiters))
-    return topic

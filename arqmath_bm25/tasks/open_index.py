@@ -99,10 +99,7 @@ class Index:
         Raises NoIndexError if it is damaged or of other files, InputError if its settings name code
         that no configuration has named.
         """
-        manifest = Manifest.read(store)
-        if manifest is None:
-            raise NoIndexError(f"{store}: there is no index", store.parent.name)
-
+        manifest = Manifest.of(store)
         chosen = manifest.recipe.get("chosen", {})
         options = {name: chosen[name] for name in ("site", "until", "delimiters") if name in chosen}
         collection = replace(collection, **options)

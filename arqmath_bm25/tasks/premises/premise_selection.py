@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
+from itertools import starmap
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar, Final
@@ -152,10 +153,9 @@ class PremiseRanker(Ranker):
         self, topics: Sequence[Topic], variant: str, depth: int, threads: int
     ) -> Iterator[list[Hit]]:
         """Yield the `depth` best premises of every statement."""
-        statements = [_statement(topic) for topic in topics]
-        method = self.method(variant)
-        for ranking in method.rank(statements, depth):
-            yield [Hit(premise_id, score) for premise_id, score in ranking]
+        statements = list(map(_statement, topics))
+        for ranking in self.method(variant).rank(statements, depth):
+            yield list(starmap(Hit, ranking))
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
         """Return the parts of each score; InputError for methods other than `ridge`."""
