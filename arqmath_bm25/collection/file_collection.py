@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import os
 import re
 import sys
 from collections import Counter
@@ -20,12 +19,10 @@ from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Final
-from urllib.parse import quote
 
 from arqmath_bm25.collection.folder_texts import inside
-from arqmath_bm25.collection.listing import Listing, Walk, ending_of, is_source, listed
+from arqmath_bm25.collection.listing import Listing, Walk, ending_of, is_source, listed, part_id
 from arqmath_bm25.collection.own_documents import (
-    LONGEST_ID,
     QRELS,
     QUERIES,
     write_corpus,
@@ -33,7 +30,6 @@ from arqmath_bm25.collection.own_documents import (
 )
 from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.collection.source_files import READERS, FilePart, read_source
-from arqmath_bm25.collection.taken_in import Plan, planned
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import decoded, open_bytes, parse_json, read_text
 from arqmath_bm25.core.system import needed_by
@@ -43,8 +39,6 @@ _MACROS: Final = "macros.tex"
 TAKEN_OVER: Final = (QUERIES, *QRELS, _MACROS)
 _NAMED: Final = 5  # files that have changed, or are copies
 _LISTED: Final = 100  # files that are left out for one reason
-# Of an id; written as in an address.
-_NO_ID: Final = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff]+")
 _encode: Final = json.JSONEncoder(ensure_ascii=False).encode
 _LONGEST_LINE: Final = 1 << 27  # bytes
 
@@ -64,21 +58,10 @@ def listed_sources(data: Path, indexes: Path, everything: bool = False) -> Listi
     return listed(data, indexes, READERS, TAKEN_OVER, everything)
 
 
-def plan_of(listing: Listing) -> Plan:
-    """Return which files of a folder are documents of their own."""
-    root = listing.real_root
-    judged = {name.partition("#")[0] for name in listing.judged}
-
-    def is_judged(path: Path) -> bool:
-        return _id(listing.name_of(path), "") in judged
-
-    return planned([root / name for name in listing.names], root, is_judged)
-
-
 def plan_lines(data: Path, indexes: Path) -> Iterator[str]:
     """Yield a line for each main file, with the files that it takes in, and for each other file."""
     listing = listed_sources(data, indexes)
-    plan = plan_of(listing)
+    plan = listing.plan
     for path, inputs in plan.inputs.items():
         line = f"{listing.name_of(path)}: {ending_of(path.name)}"
         taken = sorted(map(listing.name_of, inputs.taken))
@@ -144,7 +127,7 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
     """Write the parts of all files, and report the files that were left out."""
     from arqmath_bm25.core.progress import progress  # loads rich, which scoring need not
 
-    plan = plan_of(listing)
+    plan = listing.plan
     with TemporaryFile("w+", encoding="utf-8", errors="replace") as waiting:
         rows = _Rows(listing, waiting)
         with progress("Reading files", len(plan.inputs), "files") as advance:
@@ -234,7 +217,7 @@ class _Rows:
 
     def _row_of(self, name: str, part: FilePart) -> dict[str, Any]:
         """Return a part as a row, whose references are labels; of a copy only the first id."""
-        row_id = base = _id(name, part.anchor)
+        row_id = base = part_id(name, part.anchor)
         number = 1
         while row_id in self._ids:
             number += 1
@@ -267,18 +250,6 @@ def _resolved(
             if statement:
                 asked.append(Statement(row["id"], statement, tuple(others)))
         yield row
-
-
-def _id(name: str, anchor: str) -> str:
-    """Return the id of a part of a file: of at most as many bytes as an id may have."""
-    if anchor:
-        name += f"#{anchor}"
-    written = _NO_ID.sub(lambda found: quote(os.fsencode(found[0])), name)
-    encoded = written.encode()
-    if len(encoded) <= LONGEST_ID:
-        return written
-    digest = hashlib.sha256(encoded).hexdigest()[:16]
-    return f"{encoded[: LONGEST_ID - 17].decode(errors='ignore')}-{digest}"
 
 
 def _row(row_id: str, part: FilePart) -> dict[str, Any]:

@@ -27,7 +27,6 @@ from arqmath_bm25.collection.file_collection import (
     TAKEN_OVER,
     folder_name,
     listed_sources,
-    plan_of,
     tell_of_changes,
     write_files,
 )
@@ -209,7 +208,7 @@ class Inputs:
         states = _states(listing.root, watched, known)
         # What a file takes in may be there only now.
         if states != known or before.get("others") != listing.others:
-            taken = (os.path.relpath(path, root) for path in plan_of(listing).taken)
+            taken = (os.path.relpath(path, root) for path in listing.plan.taken)
             beside = [name for name in beside if name in TAKEN_OVER]
             watched = dict.fromkeys([*listing.names, *beside, *sorted(taken)])
             states = _states(listing.root, watched, states)

@@ -7,6 +7,7 @@ Left out are hidden files, packages, indexes, what is no regular file of the fol
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Collection, Iterator
@@ -15,9 +16,11 @@ from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from arqmath_bm25.collection.folder_texts import inside, text_of
-from arqmath_bm25.collection.own_documents import QRELS
+from arqmath_bm25.collection.own_documents import LONGEST_ID, QRELS
+from arqmath_bm25.collection.taken_in import Plan, planned
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.tables import read_table
 
@@ -30,6 +33,8 @@ _PRETEXT: Final = re.compile(rb"<(?:pretext|mathbook)\b")
 _HEAD: Final = 10_000  # bytes
 _IGNORE: Final = ".gitignore"
 _JUDGED: Final = re.compile(r"[^\s\",:]+")  # a field of a row, in TSV or JSON
+# Of an id; written as in an address.
+_NO_ID: Final = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff]+")
 Rules = list[tuple[str, Any]]  # a folder, and its .gitignore as pathspec reads it
 
 
@@ -62,9 +67,32 @@ class Listing:
                 found += _JUDGED.findall(file.read_text("utf-8", "replace"))
         return frozenset(found)
 
+    @cached_property
+    def plan(self) -> Plan:
+        """Which of the files are documents of their own."""
+        judged = {name.partition("#")[0] for name in self.judged}
+
+        def is_judged(path: Path) -> bool:
+            return part_id(self.name_of(path), "") in judged
+
+        root = self.real_root
+        return planned([root / name for name in self.names], root, is_judged)
+
     def name_of(self, path: Path) -> str:
         """Return the name of a file in the folder by its real path."""
         return path.relative_to(self.real_root).as_posix()
+
+
+def part_id(name: str, anchor: str) -> str:
+    """Return the id of a part of a file: of at most as many bytes as an id may have."""
+    if anchor:
+        name += f"#{anchor}"
+    written = _NO_ID.sub(lambda found: quote(os.fsencode(found[0])), name)
+    encoded = written.encode()
+    if len(encoded) <= LONGEST_ID:
+        return written
+    digest = hashlib.sha256(encoded).hexdigest()[:16]
+    return f"{encoded[: LONGEST_ID - 17].decode(errors='ignore')}-{digest}"
 
 
 def ending_of(name: str) -> str:

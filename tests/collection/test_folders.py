@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from program import printed
 
-from arqmath_bm25.collection.file_collection import listed_sources, plan_of
+from arqmath_bm25.collection.file_collection import listed_sources
 from arqmath_bm25.collection.imports import imported
 from arqmath_bm25.collection.own_documents import corpus_in, read_documents
 from arqmath_bm25.core.errors import InputError
@@ -62,7 +62,7 @@ def test_of_main_files_with_the_same_chapters_one_is_read(tmp_path: Path) -> Non
             ),
         },
     )
-    plan = plan_of(listed_sources(folder, tmp_path / "i"))
+    plan = listed_sources(folder, tmp_path / "i").plan
     assert [path.name for path in plan.inputs] == ["book.tex", "lecture.tex"]
     assert plan.left_out == {
         "book-letter.tex": "its chapters are those of book.tex",
@@ -80,7 +80,7 @@ def test_main_files_may_share_the_document_itself(tmp_path: Path) -> None:
     files["main.tex"] = main_file("Book", "one", "two").partition("\n")[2]
     folder = write(tmp_path / "book", files)
     assert ids_of(folder, tmp_path / "i") == ["book-a4.tex#one", "book-a4.tex#two"]
-    plan = plan_of(listed_sources(folder, tmp_path / "i"))
+    plan = listed_sources(folder, tmp_path / "i").plan
     assert [path.name for path in plan.inputs] == ["book-a4.tex"]
 
 
