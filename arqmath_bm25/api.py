@@ -83,7 +83,16 @@ __all__ = [
     "tokenize",
     "write_run",
 ]
-_ARGUMENTS: Final = ("data", "indexes", "site", "until", "delimiters", "whole", "train")
+_ARGUMENTS: Final = (
+    "data",
+    "indexes",
+    "site",
+    "until",
+    "delimiters",
+    "whole",
+    "everything",
+    "train",
+)
 _NAME: Final = re.compile(r"\w([\w.-]*\w)?")
 TaskName = Literal["task1", "task2", "task3", "nlps", "docs"]
 

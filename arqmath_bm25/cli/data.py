@@ -108,7 +108,11 @@ def _parts(only: str) -> list[DataPart]:
 
 @command
 def inspect(
-    data: Path = SAMPLE, as_json: bool = False, text: bool = False, threads: int = THREADS
+    data: Path = SAMPLE,
+    as_json: bool = False,
+    text: bool = False,
+    everything: bool = False,
+    threads: int = THREADS,
 ) -> None:
     """Count the contents of every file of DATA, and say whether it is the published file.
 
@@ -125,7 +129,7 @@ def inspect(
     """
     if text:
         with TemporaryDirectory() as place:
-            collection = Collection(str(data), indexes=Path(place)).imported()
+            collection = Collection(str(data), Path(place), everything=everything).imported()
             corpus = collection.corpus
             if corpus is None:
                 raise InputError(f"{data}: there are no documents of your own; --text prints these")
@@ -142,8 +146,8 @@ def inspect(
         return
 
     files = files_in(Layout(data).data)
-    if not files and is_file_collection(data, INDEXES):
-        for line in plan_lines(data, INDEXES):
+    if not files and is_file_collection(data, INDEXES, everything):
+        for line in plan_lines(data, INDEXES, everything):
             results.print(line, markup=False)
         return
     if not files:

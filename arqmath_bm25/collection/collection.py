@@ -53,6 +53,7 @@ class Collection:
     until: str | None  # the last year of the posts that count, or `none`
     delimiters: str | None  # what encloses formulas; by default what the configuration says
     whole: bool
+    everything: bool  # whether files that a .gitignore names are read
     # A file of statements; an index of documents learns from their references, not from its own.
     train: Path | None
     _reading: RLock = field(init=False, repr=False)
@@ -67,6 +68,7 @@ class Collection:
         until: str | None = None,
         delimiters: str | None = None,
         whole: bool = False,
+        everything: bool = False,
         train: Path | None = None,
     ) -> None:
         if until is not None and not _UNTIL.fullmatch(until):
@@ -86,6 +88,7 @@ class Collection:
             until=until,
             delimiters=delimiters,
             whole=whole,
+            everything=everything,
             train=train,
             _reading=RLock(),
         )
@@ -111,7 +114,7 @@ class Collection:
                 "project's repository writes them as documents of your own",
                 data="OUT",
             )
-        return is_file_collection(data, self.indexes)
+        return is_file_collection(data, self.indexes, self.everything)
 
     @classmethod
     def of_store(cls, store: Path) -> Self:
@@ -129,7 +132,7 @@ class Collection:
         """Return the collection as it is now, imported if need be; with `read_all`, read anew."""
         if self.data is None or not self.is_imported:
             return self
-        place = imported(self.data, self.indexes, self.whole, read_all)
+        place = imported(self.data, self.indexes, self.whole, read_all, self.everything)
         now = replace(self)
         vars(now)["layout"] = Layout(place)
         return now
@@ -142,7 +145,7 @@ class Collection:
         if not self.is_imported:
             return Layout(str(self.data))
 
-        found = importing(self.data, self.indexes, self.whole)
+        found = importing(self.data, self.indexes, self.whole, everything=self.everything)
         why = found.why_unusable(self.indexes)
         if why:
             raise NoIndexError(f"{why}; index it (task docs; in Python: index('docs'))", "docs")
@@ -152,7 +155,7 @@ class Collection:
         """Return the collection of the last import of its path, or as it is now if it has none."""
         now = replace(self)
         if isinstance(self.data, Path) and self.is_imported:
-            place = last_import(self.data, self.indexes, self.whole)
+            place = last_import(self.data, self.indexes, self.whole, self.everything)
             if place:
                 now = replace(self, data=place)
         return now

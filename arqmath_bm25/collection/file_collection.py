@@ -43,11 +43,11 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False).encode
 _LONGEST_LINE: Final = 1 << 27  # bytes
 
 
-def is_file_collection(data: Path, indexes: Path) -> bool:
+def is_file_collection(data: Path, indexes: Path, everything: bool = False) -> bool:
     """Return whether DATA is a source file or a table, or a folder with source files."""
     if data.is_file():
         return ending_of(data.name) in {*READERS, *_TABLES} and is_source(data)
-    names = Walk(Listing(data), indexes).names()
+    names = Walk(Listing(data), indexes, everything).names()
     return data.is_dir() and any(
         ending_of(name) in READERS and is_source(data / name) for name in names
     )
@@ -58,9 +58,9 @@ def listed_sources(data: Path, indexes: Path, everything: bool = False) -> Listi
     return listed(data, indexes, READERS, TAKEN_OVER, everything)
 
 
-def plan_lines(data: Path, indexes: Path) -> Iterator[str]:
+def plan_lines(data: Path, indexes: Path, everything: bool = False) -> Iterator[str]:
     """Yield a line for each main file, with the files that it takes in, and for each other file."""
-    listing = listed_sources(data, indexes)
+    listing = listed_sources(data, indexes, everything)
     plan = listing.plan
     for path, inputs in plan.inputs.items():
         line = f"{listing.name_of(path)}: {ending_of(path.name)}"

@@ -118,23 +118,38 @@ def import_of_rows(rows: Iterable[Mapping[str, Any]], name: str | None) -> Impor
     return Import(name, {"rows": digest}, partial(write_corpus, documents))
 
 
-def imported(data: str | Path | Import, indexes: Path, whole: bool, read_all: bool = False) -> Path:
+def imported(
+    data: str | Path | Import,
+    indexes: Path,
+    whole: bool,
+    read_all: bool = False,
+    everything: bool = False,
+) -> Path:
     """Return the store with the rows of DATA as it is now; with `read_all`, every byte is read."""
-    return importing(data, indexes, whole, read_all).ensure(indexes, read_all)
+    return importing(data, indexes, whole, read_all, everything).ensure(indexes, read_all)
 
 
 def importing(
-    data: str | Path | Import, indexes: Path, whole: bool, read_all: bool = False
+    data: str | Path | Import,
+    indexes: Path,
+    whole: bool,
+    read_all: bool = False,
+    everything: bool = False,
 ) -> Import:
-    """Return the import of DATA as it is now, which may not have been written yet."""
+    """Return the import of DATA as it is now, which may not have been written yet.
+
+    With `everything`, files that a .gitignore of the folder names are read too.
+    """
     if isinstance(data, Import):
         return data
     name = import_name(data)
     if str(data).startswith(IRDS):
         of_set = str(data).removeprefix(IRDS)
         return Import(name, {"set": of_set}, partial(write_ir_dataset, of_set))
-    inputs = Inputs.of(Path(data), indexes, name, read_all)
+    inputs = Inputs.of(Path(data), indexes, name, read_all, everything)
     recipe = {"version": __version__, "whole": whole, "files": inputs.digest}
+    if everything:
+        recipe["everything"] = True
     return Import(name, recipe, partial(write_files, inputs.listing, whole=whole), inputs)
 
 
@@ -170,14 +185,16 @@ def rows_of(sources: Sequence[Source], folder: Path) -> Path | None:
     return None
 
 
-def last_import(data: Path, indexes: Path, whole: bool) -> Path | None:
-    """Return the import that was made of a path last; None if it is unknown, or not so `whole`."""
+def last_import(data: Path, indexes: Path, whole: bool, everything: bool) -> Path | None:
+    """Return the import that was made of a path last; None if it is unknown or read otherwise."""
     folder = indexes / FILES / folder_name(data)
     name = _read(_note(folder, data)).get("import")
     if not isinstance(name, str):
         return None
     manifest = readable_manifest(folder / name)
     if manifest is None or manifest.recipe.get("whole") != whole:
+        return None
+    if manifest.recipe.get("everything", False) != everything:
         return None
     return folder / name
 
@@ -192,14 +209,14 @@ class Inputs:
     before: dict[str, Any]  # what was remembered
 
     @classmethod
-    def of(cls, data: Path, indexes: Path, name: str, read_all: bool) -> Inputs:
+    def of(cls, data: Path, indexes: Path, name: str, read_all: bool, everything: bool) -> Inputs:
         """Read the files that are not remembered as they are."""
         before = _read(_note(indexes / FILES / name, data))
         known: dict[str, list[Any]] = {}
         if not read_all:
             known = before.get("files", {})
 
-        listing = listed_sources(data, indexes)
+        listing = listed_sources(data, indexes, everything)
         root = listing.real_root
         own = set(listing.names)
         beside = [name for name in [*TAKEN_OVER, *known] if name not in own]

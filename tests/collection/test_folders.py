@@ -143,6 +143,21 @@ def test_everything_can_be_read(tmp_path: Path) -> None:
     assert listed_sources(folder, tmp_path, True).names == ["a.md", "site/i.html"]
 
 
+def test_what_is_ignored_is_read_when_asked_and_only_then(tmp_path: Path) -> None:
+    files: Files = {".gitignore": "draft.md", "draft.md": "a draft of rings", "a.md": "on rings"}
+    folder = write(tmp_path / "notes", files)
+    place = ("--data", folder, "--indexes", tmp_path / "i")
+    assert "1 document indexed" in printed("index", "docs", *place)
+    assert "2 documents indexed" in printed("index", "docs", *place, "--all")
+    assert "a draft" in printed("search", "docs", "rings", *place, "--all")
+    assert "a draft" not in printed("search", "docs", "rings", *place)
+    assert "draft.md: left out, named by .gitignore" in printed("inspect", folder)
+    assert "draft.md: .md" in printed("inspect", folder, "--all")
+    del files["a.md"]
+    alone = write(tmp_path / "alone", files)
+    assert "1 document indexed" in printed("index", "docs", "--data", alone, *place[2:], "--all")
+
+
 @pytest.mark.parametrize(
     "make",
     [

@@ -31,7 +31,7 @@ from arqmath_bm25.tasks.open_index import Index
 
 RUNS: Final = Path("runs")
 THREADS: Final = processors()
-_OF_CONTENT: Final = ("until", "site", "delimiters", "whole", "train")
+_OF_CONTENT: Final = ("until", "site", "delimiters", "whole", "everything", "train")
 _DEFAULTS: Final = {"indexes": INDEXES, "runs": RUNS}
 
 # Messages about the work, which --quiet suppresses.
@@ -51,6 +51,7 @@ class Place:
     site: str | None = None
     delimiters: Delimiters | None = None
     whole: bool = False
+    everything: bool = False
     train: Path | None = None
 
     @property
