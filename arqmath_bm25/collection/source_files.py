@@ -276,11 +276,23 @@ def _markdown_parts(
     values, begin = front_matter(text)
     loose = loose or _is_in_book(path.parent, inputs.root)
     html = source_html(text, "markdown", loose)
-    parts = _parts(html, text, "markdown", str(values.get("title") or ""), span=(begin, len(text)))
+    title = str(values.get("title") or "")
+    macros = _macros_of_myst(values.get("math"))
+    parts = _parts(html, text, "markdown", title, macros, (begin, len(text)))
     tags = tuple(
         dict.fromkeys(_tags([values.get(key) for key in ("tags", "keywords", "categories")]))
     )
     return [replace(part, tags=tags) for part in parts]
+
+
+def _macros_of_myst(values: Any) -> Macros:
+    r"""Return the macros of front matter: `math: {"\\R": "\\mathbb{R}"}`."""
+    defined = []
+    if isinstance(values, dict):
+        for name, body in values.items():
+            count = max(map(int, re.findall(r"#([1-9])", str(body))), default=0)
+            defined.append(f"\\newcommand{{{name}}}[{count}]{{{body}}}")
+    return preamble_macros("\n".join(defined))
 
 
 @lru_cache(maxsize=1024)
@@ -307,11 +319,14 @@ def _tags(value: Any) -> Iterator[str]:
 
 
 def _notebook_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
-    """Split a notebook at the headings of its Markdown cells; code is code."""
+    """Split a notebook at the headings of its Markdown cells; code and its output are code."""
+    sources = []
     try:
-        cells = parse_json(text)["cells"]
-        sources = [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
-    except (ValueError, KeyError, TypeError):
+        for cell in parse_json(text)["cells"]:
+            sources.append((cell["cell_type"], "".join(cell["source"])))
+            for output in cell.get("outputs") or ():
+                sources += _outputs(output)
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{path}: expected a Jupyter notebook, as nbformat 4 has it") from None
 
     blocks = []
@@ -324,6 +339,17 @@ def _notebook_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePar
             blocks.append(f"{fence}\n{source}\n{fence}")
 
     return _markdown_parts("\n\n".join(blocks), path, inputs, loose=True)
+
+
+def _outputs(output: Any) -> Iterator[tuple[str, str]]:
+    """Yield what a cell has printed as code, and its Markdown and LaTeX as a cell of Markdown."""
+    if output.get("name") == "stdout":
+        yield "code", "".join(output["text"])
+    data = output.get("data") or {}
+    for form in ("text/markdown", "text/latex"):
+        if form in data:
+            yield "markdown", "".join(data[form])
+            break
 
 
 def _rst_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:

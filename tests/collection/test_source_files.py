@@ -178,7 +178,43 @@ def test_a_notebook_has_its_markdown_and_its_code(tmp_path: Path) -> None:
     assert parts == {"fourier": rf"Fourier | The transform $\hat f$. {code}"}
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"cells": [{}]}', '{"cells": 1}', "[" * 100_000])
+def test_what_a_notebook_has_printed_is_read(tmp_path: Path) -> None:
+    outputs = [
+        {"output_type": "stream", "name": "stdout", "text": ["Newton's method\n", "converges\n"]},
+        {"output_type": "stream", "name": "stderr", "text": "DeprecationWarning"},
+        {"output_type": "display_data", "data": {"text/latex": ["$\\displaystyle x^{2}$"]}},
+        {"output_type": "execute_result", "data": {"text/plain": ["<Figure size 640x480>"]}},
+        {"output_type": "error", "ename": "NameError", "traceback": ["..."]},
+    ]
+    cells = [{"cell_type": "code", "source": "solve()", "outputs": outputs}]
+    text = parts_of(tmp_path, "a.ipynb", json.dumps({"cells": cells}))[""]
+    assert "Newton's method converges" in text
+    assert r"$\displaystyle x^{2}$" in text
+    assert not any(word in text for word in ("Warning", "Figure", "NameError"))
+
+
+def test_macros_of_front_matter_hold_for_the_file(tmp_path: Path) -> None:
+    text = (
+        "---\ntitle: Norms\nmath:\n  '\\R': '\\mathbb{R}'\n  '\\norm': '\\lVert #1 \\rVert'\n---\n"
+        "# One\n\nLet $x \\in \\R$.\n\n# Two\n\nThen $\\norm{x}$.\n"
+    )
+    (tmp_path / "a.md").write_text(text)
+    html = [part.html for part in read_source(tmp_path / "a.md", tmp_path).parts]
+    assert r"x \in \mathbb{R}" in html[0]
+    assert r"\lVert x \rVert" in html[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        '{"cells": [{}]}',
+        '{"cells": 1}',
+        "[" * 100_000,
+        '{"cells": [{"cell_type": "code", "source": "", "outputs": [1]}]}',
+    ],
+)
 def test_a_damaged_notebook_is_named(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError, match=r"a\.ipynb: expected a Jupyter notebook"):
         parts_of(tmp_path, "a.ipynb", text)
