@@ -226,7 +226,7 @@ class _Rows:
         said = f"{part.title}\0{part.text}".encode("utf-8", "surrogatepass")
         digest = hashlib.sha256(said).digest()
         first = self._first.setdefault(digest, row_id)
-        if first != row_id and row_id not in self._listing.judged:
+        if first != row_id and row_id not in self._listing.asked:
             self.copies[first.partition("#")[0]] += 1
             return {"id": first}
         self._ids.add(row_id)

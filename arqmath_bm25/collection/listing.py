@@ -19,7 +19,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from arqmath_bm25.collection.folder_texts import inside, text_of
-from arqmath_bm25.collection.own_documents import LONGEST_ID, QRELS
+from arqmath_bm25.collection.own_documents import LONGEST_ID, QRELS, QUERIES
 from arqmath_bm25.collection.taken_in import Plan, planned
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.tables import read_table
@@ -32,7 +32,7 @@ _SPHINX: Final = frozenset(("objects.inv", "searchindex.js"))
 _PRETEXT: Final = re.compile(rb"<(?:pretext|mathbook)\b")
 _HEAD: Final = 10_000  # bytes
 _IGNORE: Final = ".gitignore"
-_JUDGED: Final = re.compile(r"[^\s\",:]+")  # a field of a row, in TSV or JSON
+_FIELD: Final = re.compile(r"[^\s\",:]+")  # a field of a row, in TSV or JSON
 # Of an id; written as in an address.
 _NO_ID: Final = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff]+")
 Rules = list[tuple[str, Any]]  # a folder, and its .gitignore as pathspec reads it
@@ -58,25 +58,25 @@ class Listing:
         return Path(os.path.realpath(self.root))
 
     @cached_property
-    def judged(self) -> frozenset[str]:
-        """The ids in the judgments of the folder."""
+    def asked(self) -> frozenset[str]:
+        """The ids, and other words, in the queries and judgments of the folder."""
         found: list[str] = []
-        for name in QRELS:
+        for name in (QUERIES, *QRELS):
             file = inside(self.root / name, self.real_root)
             if file is not None:
-                found += _JUDGED.findall(file.read_text("utf-8", "replace"))
+                found += _FIELD.findall(file.read_text("utf-8", "replace"))
         return frozenset(found)
 
     @cached_property
     def plan(self) -> Plan:
         """Which of the files are documents of their own."""
-        judged = {name.partition("#")[0] for name in self.judged}
+        asked = {name.partition("#")[0] for name in self.asked}
 
-        def is_judged(path: Path) -> bool:
-            return part_id(self.name_of(path), "") in judged
+        def is_asked(path: Path) -> bool:
+            return part_id(self.name_of(path), "") in asked
 
         root = self.real_root
-        return planned([root / name for name in self.names], root, is_judged)
+        return planned([root / name for name in self.names], root, is_asked)
 
     def name_of(self, path: Path) -> str:
         """Return the name of a file in the folder by its real path."""

@@ -99,6 +99,14 @@ def test_a_text_is_one_document_and_its_labels_are_those_of_the_first(tmp_path: 
     assert ids_of(folder, tmp_path / "i") == ["a.md#rings", "other.md#rings"]
 
 
+def test_a_copy_that_a_query_names_stays(tmp_path: Path) -> None:
+    body = "# Rings\n\nA ring has two operations.\n"
+    queries = '{"id": "copy/a.md#rings", "text": "rings"}\n'
+    files: Files = {"a.md": body, "copy/a.md": body, "queries.jsonl": queries}
+    folder = write(tmp_path / "notes", files)
+    assert ids_of(folder, tmp_path / "i") == ["a.md#rings", "copy/a.md#rings"]
+
+
 @pytest.mark.parametrize(
     ("files", "read"),
     [
