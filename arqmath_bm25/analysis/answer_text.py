@@ -78,19 +78,12 @@ def _with_item_marks(body: str) -> str:
             return f"{tag[0]}{number}. "
 
         if not closing:
-            numbers.append(_first_number(name, start))
+            numbers.append(int(start or 1) if name.lower() == "ol" else None)
         elif numbers:
             numbers.pop()
         return tag[0]
 
     return _LIST_TAG.sub(mark, body)
-
-
-def _first_number(name: str, start: str | None) -> int | None:
-    """Return the number of the first item of a list, None for a list without numbers."""
-    if name.lower() != "ol":
-        return None
-    return int(start or 1)
 
 
 def _line(pieces: list[str | Formula]) -> str:

@@ -550,7 +550,11 @@ class _LatexWriter:
         if token["edge"] == "end":
             if self._is_in_source:
                 self._position = self._offset + begin
-            self._end_named(name)
+            if any(name == opened for opened, _, _ in self._environments[-_DEEPEST:]):
+                while self._end_environment() != name:
+                    pass
+            else:
+                self._end_paragraph()
         elif rf"\begin{{{whole}}}" in self._edges:
             self._defined_edge(self._edges[rf"\begin{{{whole}}}"])
         elif name in _MATH:
@@ -629,14 +633,6 @@ class _LatexWriter:
                 if label:
                     statement.label = f"{declared.prefix}:{label}"
         return statement
-
-    def _end_named(self, name: str) -> None:
-        """End an environment, and all that are open within it."""
-        if any(name == opened for opened, _, _ in self._environments[-_DEEPEST:]):
-            while self._end_environment() != name:
-                pass
-        else:
-            self._end_paragraph()
 
     def _end_environment(self) -> str:
         name, closing, statement = self._environments.pop()

@@ -103,7 +103,12 @@ class Macros(dict[str, Macro]):
         longest = max(_LONGEST_FORMULA, len(latex))
         text = latex
         begin = 0
-        while command := self._next_command(text, begin):
+        while True:
+            # Without macros, the next definition is the first command that matters.
+            commands = _COMMAND if self else _DEFINES
+            command = commands.search(text, begin)
+            if command is None:
+                break
             start, begin = command.span()
             definition = _DEFINES.match(text, start)
             if definition is not None:
@@ -142,12 +147,6 @@ class Macros(dict[str, Macro]):
                 if not self[name].is_final:
                     texts.append(self[name].body)
         return "\n".join(macro.definition(name) for name, macro in self.items() if name in used)
-
-    def _next_command(self, text: str, begin: int) -> re.Match[str] | None:
-        """Find the next command, or the next definition while there are no macros."""
-        if self:
-            return _COMMAND.search(text, begin)
-        return _DEFINES.search(text, begin)
 
     def _define(self, definition: re.Match[str], text: str) -> int:
         """Keep a definition, and return where it ends."""

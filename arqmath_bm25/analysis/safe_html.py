@@ -79,7 +79,9 @@ def safe_body(
         # address, and without the character it would be a script.
         parts.append(_UNPRINTABLE.sub("\ufffd", before))
         content = unescape(content.replace(_AND, "&")).replace(_LINE_END, "\n")
-        code += _code_opened(before)
+        edge = _CODE.match(before)
+        if edge is not None:
+            code += -1 if edge[1] else 1
         if code:
             parts += _write(hide_math(content), formulas, formula, plain, delimiters)
         else:
@@ -87,16 +89,6 @@ def safe_body(
             is_block = begins_block and _BLOCK.match(after) is not None
             parts += _write(content, formulas, formula, prose, delimiters, is_block)
     return "".join(parts)
-
-
-def _code_opened(tag: str) -> int:
-    """Return 1 for a tag that begins code, -1 for one that ends it, 0 for others."""
-    edge = _CODE.match(tag)
-    if edge is None:
-        return 0
-    if edge[1]:
-        return -1
-    return 1
 
 
 def safe_title(

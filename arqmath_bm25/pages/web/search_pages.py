@@ -136,7 +136,7 @@ class SearchPages:
             "root": prefix,
             "tasks": self._tasks,
             "variants": self._variants,
-            "ranked_by": self._ranked_by,
+            "ranked_by": _RANKED_BY,
             "preview": lru_cache(_CACHE_SIZE)(self._render_query),
             "none_passes": NONE_PASSES,
             "max_query": MAX_QUERY,
@@ -421,10 +421,6 @@ class SearchPages:
         primary = self._tasks[task].primary
         others = [variant for variant in self._indexes[task].variants if variant != primary]
         return [primary, *others]
-
-    def _ranked_by(self, variant: str) -> str:
-        """Return a variant in words."""
-        return _RANKED_BY.get(variant, variant)
 
     def _content(self, query: str, task: str) -> Content:
         """Return a query as it is searched: formulas without delimiters are recognised."""
