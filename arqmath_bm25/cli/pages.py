@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.pages.web.search_pages import LatestPages
 
+_HOST: Final = "127.0.0.1"
 _PAUSE: Final = 1.5  # seconds between two looks for other indexes
 
 
@@ -118,9 +119,10 @@ def threads(
 def serve(
     place: SearchPlace,
     documents: Path | None = None,
-    host: str = "127.0.0.1",
+    host: str = _HOST,
     port: int = 8000,
     url: str | None = None,
+    files: bool = False,
     config: list[Path] | None = None,
 ) -> None:
     """Serve a search page for every task that has an index, and a JSON interface (/api/search).
@@ -147,10 +149,14 @@ def serve(
         opened = _opened(place, configs, documents is not None)
         collection = next(iter(opened.values())).collection
         names = own_names(host, listening, public.host)
+        folder = None
+        is_private = host == _HOST and url is None
+        if collection.is_imported and isinstance(collection.data, Path) and (files or is_private):
+            folder = collection.data
 
         def pages(indexes: Mapping[str, Index]) -> "ASGIApp":
             of_these = next(iter(indexes.values())).collection
-            site = SearchPages(of_these, indexes, THREADS, public.prefix)
+            site = SearchPages(of_these, indexes, THREADS, public.prefix, folder)
             Thread(target=site.read_ahead, daemon=True).start()
             return site.app(names)
 

@@ -49,6 +49,10 @@ class InputError(Exception):
         return [type(self).__name__, str(self)]
 
 
+class NoPartsError(InputError):
+    """A variant whose scores are no sums, so that no parts explain them."""
+
+
 def check_found(missing: Iterable[str]) -> None:
     """Raise InputError that names the ids that an index lacks, each once, if there are any."""
     names = list(dict.fromkeys(missing))

@@ -6,6 +6,7 @@ Words with a stem of the query are marked, and formulas that contain a formula o
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import lru_cache
+from html import unescape
 from itertools import chain
 from threading import Lock
 from typing import Final
@@ -54,10 +55,16 @@ class PostWriter:
     """Writes posts with the terms of one query marked."""
 
     def __init__(
-        self, query: Sequence[Content] = (), delimiters: Delimiters = "mathjax", macros: str = ""
+        self,
+        query: Sequence[Content] = (),
+        delimiters: Delimiters = "mathjax",
+        macros: str = "",
+        picture: Callable[[str], str | None] = lambda address: None,
     ) -> None:
+        """Mark the terms of `query`; `picture` returns where a picture can be shown from."""
         self._delimiters = delimiters
         self._preamble = macros
+        self._picture = picture
         self._terms: set[str] = set()
         self._formulas: set[str] = set()
 
@@ -91,11 +98,11 @@ class PostWriter:
     def body(self, html: str, formula_id: str = "") -> Markup:
         """Return a body; the formula with id `formula_id` is marked.
 
-        Pictures become links to them, so that no page accesses the network.
+        Other pictures than the page's own become links, so that no page accesses the network.
         """
         write_formula = self._formula_writer(formula_id)
         body = safe_body(shown(html), write_formula, self.prose, self._delimiters)
-        return _trusted(_PICTURE.sub(_link_to_picture, body))
+        return _trusted(_PICTURE.sub(self._write_picture, body))
 
     def title(self, title: str, formula_id: str = "") -> Markup:
         """Return a title; the formula with id `formula_id` is marked."""
@@ -212,6 +219,23 @@ class PostWriter:
             return f"<mark>{word[0]}</mark>"
         return word[0]
 
+    def _write_picture(self, match: re.Match[str]) -> str:
+        """Return a picture, or a link to it that is named by its alternative text."""
+        # nh3 has escaped the values of the attributes.
+        attributes = dict(_ATTRIBUTE.findall(match[1] or match[2]))
+        text = attributes.get("alt", "")
+        name = "picture"
+        if text:
+            name = f"picture: {text}"
+        if "src" not in attributes:
+            return f"[{name}]"
+
+        shown_from = self._picture(unescape(attributes["src"]))
+        if shown_from:
+            return f'<img src="{shown_from}" alt="{text}">'
+        rel = "noopener noreferrer nofollow"
+        return f'<a class="picture" href="{attributes["src"]}" rel="{rel}">[{name}]</a>'
+
 
 def _trusted(html: str) -> Markup:
     """Mark text as safe HTML for the templates; `safe_html` or `mathml` has written it."""
@@ -237,19 +261,6 @@ def _symbols(latex: str) -> str:
     """Return a formula's symbols as lines: one formula contains another if its lines do."""
     lines = [f"\n{symbol}\n" for symbol in tokenize(latex)]
     return "".join(lines)
-
-
-def _link_to_picture(match: re.Match[str]) -> str:
-    """Return a link to a picture, named by its alternative text."""
-    # nh3 has escaped the values of the attributes.
-    attributes = dict(_ATTRIBUTE.findall(match[1] or match[2]))
-    name = "picture"
-    if attributes.get("alt"):
-        name = f"picture: {attributes['alt']}"
-    if "src" not in attributes:
-        return f"[{name}]"
-    rel = "noopener noreferrer nofollow"
-    return f'<a class="picture" href="{attributes["src"]}" rel="{rel}">[{name}]</a>'
 
 
 def _sentences(content: Content) -> list[list[str | Formula]]:

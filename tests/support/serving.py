@@ -41,7 +41,10 @@ def open_site(data: Path, indexes: Path, prefix: str = "") -> SearchPages:
     collection = Collection(data, indexes)
     tasks = [name for name in ("task1", "task2", "docs") if (collection.directory / name).exists()]
     opened = {name: Index.open(collection, name) for name in tasks}
-    return SearchPages(collection, opened, threads=2, prefix=prefix)
+    folder = None
+    if collection.is_imported:
+        folder = data
+    return SearchPages(collection, opened, threads=2, prefix=prefix, folder=folder)
 
 
 def documents_site(

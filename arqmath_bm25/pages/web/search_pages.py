@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Container, Mapping
 from contextlib import suppress
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
 from anyio import CapacityLimiter, to_thread
@@ -25,13 +26,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from arqmath_bm25.analysis.html import Content, Formula, as_body, read_title
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, NoPartsError
 from arqmath_bm25.core.progress import counted, tell
-from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.records import Topic
 from arqmath_bm25.engines.lucene.jvm import detaching
 from arqmath_bm25.pages.page_files import templates
 from arqmath_bm25.pages.post_html import PostWriter
 from arqmath_bm25.pages.threads import ThreadReader, ThreadWriter
+from arqmath_bm25.pages.web.folder_files import FolderFiles
 from arqmath_bm25.pages.web.search_query import (
     MAX_HITS,
     MAX_QUERY,
@@ -55,6 +57,8 @@ from arqmath_bm25.tasks.post_filter import NONE_PASSES
 from arqmath_bm25.tasks.task import Found
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from arqmath_bm25.tasks.open_index import Index
 
 # How many rendered queries and buttons are kept.
@@ -119,13 +123,24 @@ class SearchPages:
     """The handlers of all requests."""
 
     def __init__(
-        self, collection: Collection, indexes: Mapping[str, Index], threads: int, prefix: str = ""
+        self,
+        collection: Collection,
+        indexes: Mapping[str, Index],
+        threads: int,
+        prefix: str = "",
+        folder: Path | None = None,
     ) -> None:
-        """Search the indexes, by task, in at most `threads` threads; paths begin with `prefix`."""
+        """Search the indexes, by task, in at most `threads` threads; paths begin with `prefix`.
+
+        Pictures and sources of documents are sent from `folder`.
+        """
         self._collection = collection
         self._indexes = indexes
         self._tasks = {name: index.task for name, index in indexes.items()}
         self._prefix = prefix
+        self._files = None
+        if folder:
+            self._files = FolderFiles(folder, indexes["docs"], prefix)
         first = next(iter(self._tasks.values()))
         self._delimiters = first.delimiters
         self._macros = first.macros
@@ -161,6 +176,8 @@ class SearchPages:
             Route("/api/preview", self._preview),
             STATIC,
         ]
+        if self._files:
+            routes.append(Route("/files/{name:path}", self._threaded(self._files.send)))
         handlers: Any = dict.fromkeys((HTTPException, InputError), self._problem)
         pages = Starlette(routes=[Mount(self._prefix, routes=routes)], exception_handlers=handlers)
         return guarded(pages, hosts)
@@ -266,7 +283,10 @@ class SearchPages:
         for hit in hits[: query.depth]:
             parts = None
             if hit.doc_id == query.explain:
-                parts = _explain(index, topic, variant, hit)
+                try:
+                    (parts,) = index.explain(topic, variant, [hit])
+                except NoPartsError as error:
+                    raise HTTPException(422, f"explain: {error}") from None
             found = index.task.found(hit, index)
             results.append(Result(hit, found, parts))
 
@@ -294,6 +314,10 @@ class SearchPages:
         """Return the page of a document."""
         query_content = self._content(query, task)
         writer = PostWriter([query_content], self._delimiters, self._macros)
+        if self._files:
+            source = unquote(doc_id.partition("#")[0])
+            picture = partial(self._files.picture, source)
+            writer = PostWriter([query_content], self._delimiters, self._macros, picture)
         title = heading(doc_id, found)
         content = content_of(found)
         if found.document:
@@ -476,13 +500,3 @@ def _best_labels(counts: Counter[str], chosen: list[str]) -> dict[str, list[tupl
         if len(of_kind) < _SHOWN_LABELS:
             of_kind.append((label, count))
     return kinds
-
-
-def _explain(index: Index, topic: Topic, variant: str, hit: Hit) -> list[Part]:
-    """Return the parts of the score of a hit; HTTPException if the variant has none."""
-    try:
-        (parts,) = index.explain(topic, variant, [hit])
-    except InputError as error:
-        raise HTTPException(422, f"explain: {error}") from None
-
-    return parts

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.premises import read_premises, read_statements
 from arqmath_bm25.collection.references import Statement
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, NoPartsError
 from arqmath_bm25.core.labs import PREMISES, SPLITS
 from arqmath_bm25.core.progress import status
 from arqmath_bm25.core.records import Hit, Part, Topic
@@ -161,7 +161,7 @@ class PremiseRanker(Ranker):
         """Return the parts of each score; InputError for methods other than `ridge`."""
         method = self.method(variant)
         if not isinstance(method, Ridge):
-            raise InputError(
+            raise NoPartsError(
                 f"{variant}: only variants of the method ridge can be explained, whose scores are "
                 "sums"
             )
