@@ -230,7 +230,7 @@ class _Rows:
             self.copies[first.partition("#")[0]] += 1
             return {"id": first}
         self._ids.add(row_id)
-        return _row(row_id, part)
+        return _row(row_id, name, part)
 
 
 def _resolved(
@@ -252,9 +252,9 @@ def _resolved(
         yield row
 
 
-def _row(row_id: str, part: FilePart) -> dict[str, Any]:
+def _row(row_id: str, name: str, part: FilePart) -> dict[str, Any]:
     """Return a part as a row of the corpus, whose references are labels."""
-    row: dict[str, Any] = {"id": row_id, "title": part.title}
+    row: dict[str, Any] = {"id": row_id, "title": part.title, "file": name, "line": part.line}
     row["text"] = part.text
     if part.kind is not None:
         row["kind"] = part.kind

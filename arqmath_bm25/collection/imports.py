@@ -53,6 +53,7 @@ from arqmath_bm25.core.writing import Source, complete, contents, state_of, writ
 from arqmath_bm25.version import __version__
 
 FILES: Final = "files"  # the folder of imports below INDEXES, and the task of their manifests
+_FORM: Final = 2  # of the rows of a folder
 _ENGINE: Final = "corpus"
 # A file that was written so shortly before it was read may change without a change of its times.
 _RECENT: Final = 50_000_000  # ns
@@ -147,7 +148,7 @@ def importing(
         of_set = str(data).removeprefix(IRDS)
         return Import(name, {"set": of_set}, partial(write_ir_dataset, of_set))
     inputs = Inputs.of(Path(data), indexes, name, read_all, everything)
-    recipe = {"version": __version__, "whole": whole, "files": inputs.digest}
+    recipe = {"version": __version__, "form": _FORM, "whole": whole, "files": inputs.digest}
     if everything:
         recipe["everything"] = True
     return Import(name, recipe, partial(write_files, inputs.listing, whole=whole), inputs)

@@ -4,7 +4,7 @@ Readers import this module when they need it, since pydantic takes a tenth of a 
 """
 
 import re
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, Field, TypeAdapter
 
@@ -21,6 +21,9 @@ def _check(premise_id: str) -> str:
 
 
 _Name = Annotated[str, Field(coerce_numbers_to_str=True)]
+# Rows of other programs may have something else of these names.
+_SourceName = Annotated[Any, AfterValidator(lambda value: value if isinstance(value, str) else "")]
+_SourceLine = Annotated[Any, AfterValidator(lambda value: value if isinstance(value, int) else 0)]
 _PremiseId = Annotated[str, AfterValidator(_check)]
 _Text = Annotated[str, Field(pattern=r"\S")]
 
@@ -38,6 +41,8 @@ class DocumentRow(BaseModel):
     references: tuple[_Name, ...] | None = None
     as_post: str = ""
     type: str = ""
+    file: _SourceName = ""
+    line: _SourceLine = 0
 
 
 class JudgmentRow(BaseModel):

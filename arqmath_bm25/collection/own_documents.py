@@ -79,6 +79,8 @@ class UserDocument(NamedTuple):
     references: tuple[str, ...] = ()  # ids of documents that this one refers to
     as_post: str = ""  # of a part of a file: its text as the HTML of a post
     type: str = ""  # of a part of a file: theorem, section, …
+    file: str = ""  # of a part of a file: its path within the folder
+    line: int = 0  # where the part begins in the file; 0: unknown
     repaired: int = 0  # commands that had lost their backslash to an escape of JSON
 
     def kind_under(self, delimiters: Delimiters) -> Kind:
@@ -91,6 +93,13 @@ class UserDocument(NamedTuple):
         if _TAG.search(self.text):
             return "post"
         return "plain"
+
+    @property
+    def place(self) -> str:
+        """The file and line of a part, as `a.md:12`; empty if they are unknown."""
+        if self.file and self.line > 0:
+            return f"{self.file}:{self.line}"
+        return ""
 
     @property
     def is_html(self) -> bool:
@@ -293,6 +302,8 @@ def _of_json(where: str, line: str) -> UserDocument:
         references=row.references or (),
         as_post=row.as_post,
         type=row.type,
+        file=row.file,
+        line=row.line,
     )
 
 

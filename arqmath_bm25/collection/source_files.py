@@ -52,6 +52,8 @@ class FilePart:
     html: str = ""  # the text as the HTML of a post, where it is source
     type: str = ""  # theorem, …; section; "" for the text before the first heading
     tags: tuple[str, ...] = ()  # of its file
+    line: int = 0  # where it begins, from 1; 0: unknown
+    head: str = ""  # its first line
 
 
 @dataclass(frozen=True)
@@ -70,11 +72,45 @@ def read_source(path: Path, root: Path, whole: bool = False) -> SourceFile:
     inputs = SourceInputs(root)
     text = inputs.read(path)
     reader = READERS[path.suffix.lower()]
-    parts = reader(text, path, inputs)
+    parts = _with_lines(reader(text, path, inputs), text)
     if whole and parts:
         parts = [_joined(parts)]
     parts = _with_own_anchors(list(_titled(parts)))
     return SourceFile(parts, inputs.latin)
+
+
+def _with_lines(parts: list[FilePart], text: str) -> list[FilePart]:
+    """Find the first lines of parts in the file itself, without what it takes in."""
+    heads = [_head(line) for line in text.split("\n")]
+    places: dict[str, list[int]] = {}
+    for number in range(len(heads), 0, -1):
+        places.setdefault(heads[number - 1], []).append(number)
+
+    last = 0
+    found: list[FilePart] = []
+    for part in parts:
+        head = _head(part.head)
+        line = part.line
+        if not (found or part.anchor):
+            found.append(replace(part, line=1))
+            continue
+        if not head:
+            line = 0
+        elif heads[line - 1 : line] != [head]:
+            numbers = places.get(head, [])
+            while numbers and numbers[-1] <= last:
+                numbers.pop()
+            line = 0
+            if numbers:
+                line = numbers[-1]
+        last = max(last, line)
+        found.append(replace(part, line=line))
+    return found
+
+
+def _head(line: str) -> str:
+    """Return a line without its comment and the marks of a heading."""
+    return line.partition("%")[0].strip("#*= \t\r")
 
 
 def _titled(parts: list[FilePart]) -> Iterator[FilePart]:
@@ -121,6 +157,7 @@ def _joined(parts: list[FilePart]) -> FilePart:
         text="\n\n".join(f"{part.title}\n\n{part.text}" for part in parts),
         html="".join(part.html and f"<h2>{part.title}</h2>{part.html}" for part in parts),
         tags=parts[0].tags,
+        line=1,
         kind=parts[0].kind,
         references=tuple(label for part in parts for label in part.references),
         labels=tuple(label for part in parts for label in part.labels),
@@ -160,6 +197,7 @@ _EDGES: Final = re.compile(
     r"(?:\s*\\label\{[^{}]*\})?|\\end\{(?!proof)[^{}\s]+\}\s*\Z"
 )
 _ID: Final = re.compile(r'<span id="([^"<>]+)"')
+_LONGEST_HEAD: Final = 1000  # characters
 _LINK: Final = re.compile(r'<a href="#([^"<>]+)"')
 
 
@@ -175,8 +213,18 @@ def _parts(
     span = span or (0, len(source))
     macros = Macros(preamble)
     parts = []
+    line = 1
+    done = 0
+    heading = span[0]
     for section in markup.sections(html, *span):
         for each in (section, *section.statements):
+            begin = max(done, each.begin)
+            if each is section:
+                begin = max(done, heading)
+                heading = section.end
+            line += source.count("\n", done, begin)
+            done = begin
+            head, _, _ = source[begin : begin + _LONGEST_HEAD].partition("\n")
             before = Macros(macros)
             written = markup.expanded(each.html, macros)
             labels = [unescape(label) for label in (each.label, *_ID.findall(written)) if label]
@@ -193,9 +241,13 @@ def _parts(
                 references=tuple(dict.fromkeys(name for name in targets if name not in labels)),
                 html=written,
                 level=each.level,
+                line=line,
+                head=head,
             )
             if each.title is not None:
                 part = replace(part, **_heading(each, macros))
+                if kind == "post":
+                    part = replace(part, head=part.title, line=0)
             if each.without_proof:
                 alone = replace(each, end=each.without_proof)
                 part = replace(part, statement=_source(alone, source, kind, before))
@@ -429,7 +481,10 @@ def _formal_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]
         anchor = part.name
         if part.title and not anchor:
             anchor = anchor_of(part.title)
-        parts.append(FilePart(anchor, part.title, part.text, language, part.used, labels))
+        head, _, _ = part.text.partition("\n")
+        parts.append(
+            FilePart(anchor, part.title, part.text, language, part.used, labels, head=head)
+        )
     return parts
 
 

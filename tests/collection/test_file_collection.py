@@ -140,7 +140,11 @@ def test_a_heading_without_a_text_is_a_hit_like_any_other(notes: Path, tmp_path:
     place = ("--data", notes, "--indexes", tmp_path)
     arqmath("index", "docs", *place, "--engine", "flat")
     said = printed("search", "docs", "bounded sequence", *place)
-    assert "empty.md#bounded-sequences" in said
+    assert "empty.md#bounded-sequences empty.md:1 " in said
+    (hit, *_) = json.loads(printed("search", "docs", "bounded sequence", *place, "--json"))[
+        "results"
+    ]
+    assert (hit["file"], hit["line"]) == ("empty.md", 1)
     assert "training set" not in said
 
 

@@ -116,6 +116,34 @@ def test_a_whole_file_is_one_part(tmp_path: Path) -> None:
         assert words in parts[""]
 
 
+LINES = {
+    "a.md": (
+        "---\ntitle: T\n---\nWords\n\n# One\nword\n\n"
+        "```\n# Two\n```\n\n# Two\nword\n\nThree\n---\nword\n",
+        {"": 1, "one": 6, "two": 13, "three": 16},
+    ),
+    "a.tex": (
+        "% Notes\n\\begin{document}\nWords.\n% none\n\\section{One} % first\nword\n"
+        "\\begin{theorem}\\label{thm:a}\nA word.\n\\end{theorem}\n\\input{b}\n"
+        "\\section{Two}\nword\n\\end{document}\n",
+        {"": 1, "one": 5, "thm:a": 7, "inner": 0, "two": 11},
+    ),
+    "a.rst": ("One\n===\n\nword\n\nTwo\n---\n\nword\n", {"one": 1, "two": 6}),
+    "a.org": ("Words\n\n* One\nword\n** Two\nword\n", {"": 1, "one": 3, "two": 5}),
+    "a.lean": ("theorem one : 1 = 1 := rfl\ntheorem two : 2 = 2 := rfl\n", {"one": 1, "two": 2}),
+    "a.txt": ("Title\n\nwords\n", {"": 1}),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_part_has_the_line_where_it_begins(tmp_path: Path, name: str) -> None:
+    text, lines = LINES[name]
+    (tmp_path / name).write_text(text)
+    (tmp_path / "b.tex").write_text("\\section{Inner}\nword\n")
+    parts = read_source(tmp_path / name, tmp_path).parts
+    assert {part.anchor: part.line for part in parts} == lines
+
+
 def test_inputs_are_read_where_they_are_taken_in(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "more.tex").write_text(r"Cauchy. \input{deep} \input{main}")

@@ -68,6 +68,8 @@ def _note(hit: Hit, found: Found, collection: Collection) -> str:
         parts.append(collection.place(found.post))
     elif found.title:
         parts.append(hit.doc_id)
+    if found.document and found.document.place:
+        parts.append(found.document.place)
 
     if found.formula:
         parts.append(found.plain_title or "(no question)")

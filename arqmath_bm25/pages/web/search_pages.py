@@ -328,6 +328,7 @@ class SearchPages:
         return self._page(
             "document.html",
             doc_id=doc_id,
+            place=getattr(found.document, "place", ""),
             title=writer.content(title),
             plain_title=title.text,
             body=writer.body(body),

@@ -57,6 +57,7 @@ class ShownHit:
     post: Post | None
     question: Post | None
     tags: tuple[str, ...]
+    place: str  # file and line of a part of a file
     page: str  # the path of the page with the whole document
     link: str  # its address on the web; empty if unknown
     site: str  # the host name of that address
@@ -99,6 +100,7 @@ def shown_hit(
         post=found.post,
         question=found.question,
         tags=tags_of(found),
+        place=getattr(found.document, "place", ""),
         page=page_of(hit, found, query),
         link=link,
         site=urlsplit(link).hostname or "",
@@ -147,6 +149,8 @@ def _as_json(result: Result) -> dict[str, Any]:
         "formula_id": getattr(found.formula, "formula_id", None),
         "latex": getattr(found.formula, "latex", None),
         "doc_id": hit.doc_id,
+        "file": getattr(found.document, "file", None) or None,
+        "line": getattr(found.document, "line", None) or None,
         "url": getattr(found.document, "url", None),
         "parts": None,
     }
