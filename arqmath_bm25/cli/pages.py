@@ -123,6 +123,7 @@ def serve(
     port: int = 8000,
     url: str | None = None,
     files: bool = False,
+    title: str = "arqmath-bm25",
     config: list[Path] | None = None,
 ) -> None:
     """Serve a search page for every task that has an index, and a JSON interface (/api/search).
@@ -156,7 +157,7 @@ def serve(
 
         def pages(indexes: Mapping[str, Index]) -> "ASGIApp":
             of_these = next(iter(indexes.values())).collection
-            site = SearchPages(of_these, indexes, THREADS, public.prefix, folder)
+            site = SearchPages(of_these, indexes, THREADS, public.prefix, folder, title)
             Thread(target=site.read_ahead, daemon=True).start()
             return site.app(names)
 

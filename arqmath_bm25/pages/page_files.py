@@ -57,6 +57,7 @@ def templates(kind: str, script: str = "", served: bool = False, origin: str = "
     )
     environment.globals |= {
         "version": __version__,
+        "brand": "arqmath-bm25",
         "kind": kind,
         "script": script,
         "root": "",

@@ -9,10 +9,12 @@ import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING, Final
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
 from program import arqmath
+from selectolax.lexbor import LexborHTMLParser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +42,7 @@ def write(folder: Path, name: str, chance: random.Random) -> None:
 @pytest.fixture
 def address(notes: Path) -> Iterator[str]:
     command = [sys.executable, "-m", "arqmath_bm25", "serve", notes, "--port", "0"]
+    command += ["--title", "Notes & <sums>"]
     with subprocess.Popen(command, cwd=notes.parent, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout
         try:
@@ -56,6 +59,19 @@ def searched(address: str) -> dict[str, str]:
     with urlopen(f"{address}/api/search?q=primes&depth=20") as answer:  # noqa: S310
         rows = json.load(answer)["results"]
     return {row["doc_id"]: row["text"] for row in rows}
+
+
+@pytest.mark.parametrize("path", ["/", "/?q=primes", "/nowhere"])
+def test_the_page_has_the_name_it_was_given(address: str, path: str) -> None:
+    try:
+        with urlopen(address + path) as answer:  # noqa: S310
+            html = answer.read()
+    except HTTPError as problem:
+        html = problem.read()
+    shown = LexborHTMLParser(html)
+    named = [shown.css_first(part).text() for part in ("title", ".brand a")]
+    assert all("Notes & <sums>" in text for text in named)
+    assert "arqmath-bm25" not in shown.css_first("title").text()
 
 
 def test_every_answer_is_of_one_state_and_the_last_is_the_newest(notes: Path, address: str) -> None:

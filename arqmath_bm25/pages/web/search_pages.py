@@ -129,6 +129,7 @@ class SearchPages:
         threads: int,
         prefix: str = "",
         folder: Path | None = None,
+        title: str = "arqmath-bm25",
     ) -> None:
         """Search the indexes, by task, in at most `threads` threads; paths begin with `prefix`.
 
@@ -149,6 +150,7 @@ class SearchPages:
         self._templates = templates("search", "search.js", True, collection.origin)
         self._templates.globals |= {
             "root": prefix,
+            "brand": title,
             "tasks": self._tasks,
             "variants": self._variants,
             "ranked_by": _RANKED_BY,
