@@ -120,7 +120,7 @@ class Collection:
     def of_store(cls, store: Path) -> Self:
         """Return the collection that an index was built from, with DATA as its manifest names it.
 
-        Rows of an import are found below the same folder of indexes, wherever that is now. Raises
+        Rows of an import are found below the same folder of indexes, even after it moved. Raises
         NoIndexError if there is no index, InputError if DATA is not there.
         """
         manifest = Manifest.of(store)

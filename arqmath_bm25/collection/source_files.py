@@ -80,7 +80,7 @@ def read_source(path: Path, root: Path, whole: bool = False) -> SourceFile:
 
 
 def _with_lines(parts: list[FilePart], text: str) -> list[FilePart]:
-    """Find the first lines of parts in the file itself, without what it takes in."""
+    """Find the first lines of parts in the file itself; parts of other files have none."""
     heads = [_head(line) for line in text.split("\n")]
     places: dict[str, list[int]] = {}
     for number in range(len(heads), 0, -1):
@@ -213,9 +213,7 @@ def _parts(
     span = span or (0, len(source))
     macros = Macros(preamble)
     parts = []
-    line = 1
-    done = 0
-    heading = span[0]
+    line, done, heading = 1, 0, span[0]
     for section in markup.sections(html, *span):
         for each in (section, *section.statements):
             begin = max(done, each.begin)
@@ -394,7 +392,7 @@ def _notebook_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePar
 
 
 def _outputs(output: Any) -> Iterator[tuple[str, str]]:
-    """Yield what a cell has printed as code, and its Markdown and LaTeX as a cell of Markdown."""
+    """Yield the printed text of a cell as code, and its Markdown and LaTeX as Markdown."""
     if output.get("name") == "stdout":
         yield "code", "".join(output["text"])
     data = output.get("data") or {}
