@@ -156,7 +156,7 @@ def test_no_answer_names_a_file_of_the_server(tmp_path: Path) -> None:
             assert "(changed in corpus.jsonl since it was indexed)" in answer.text
 
 
-@pytest.mark.parametrize("name", ["style.css", "search.js"])
+@pytest.mark.parametrize("name", ["icon.svg", "style.css", "search.js"])
 def test_static_files_are_sent_once(client: Client, name: str) -> None:
     url = f"{client.address}/static/{name}"
     with urlopen(url) as first:  # noqa: S310

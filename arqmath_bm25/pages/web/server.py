@@ -51,6 +51,7 @@ _HEADERS: Final = {
     b"cache-control": b"no-cache",
 }
 _FILES: Final = {
+    "icon.svg": "image/svg+xml",
     "style.css": "text/css",
     "search.js": "text/javascript",
     "judging.js": "text/javascript",
