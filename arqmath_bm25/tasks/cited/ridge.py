@@ -219,8 +219,14 @@ class References:
 
     def with_text(self, text: str) -> list[int]:
         """Return the rows of the statements that have this text, apart from white space."""
-        asked = _digest(text)
-        return [row for row, digest in enumerate(self.digests) if digest == asked]
+        return self._rows_of_digest.get(_digest(text), [])
+
+    @cached_property
+    def _rows_of_digest(self) -> dict[str, list[int]]:
+        rows = dict[str, list[int]]()
+        for row, digest in enumerate(self.digests):
+            rows.setdefault(digest, []).append(row)
+        return rows
 
     @cached_property
     def _targets(self) -> sparse.csr_matrix:
