@@ -222,9 +222,7 @@ def _documents(
     for number, line in enumerate(rows, 1):
         span = offset, len(line)
         offset += len(line)
-        name = line[:100].removeprefix(b"\xef\xbb\xbf").partition(b"\t")[0].strip()
-        is_header = number == 1 and reader is _of_tsv and name.decode("utf-8", "replace") in IDS
-        if is_header or not line.strip():
+        if not line.strip() or (number == 1 and _is_header(reader, line)):
             continue
 
         document = _read(path, number, line, reader)
@@ -244,6 +242,13 @@ def _documents(
 def read_row(path: Path, row: bytes) -> UserDocument:
     """Read the document of one row of a file."""
     return _read(path, 0, row, _reader_of(path))
+
+
+def _is_header(reader: RowReader, line: bytes) -> bool:
+    if reader is not _of_tsv:
+        return False
+    name, _, _ = line.removeprefix(b"\xef\xbb\xbf").partition(b"\t")
+    return name.strip().decode("utf-8", "replace") in IDS
 
 
 def _read(path: Path, number: int, line: bytes, reader: RowReader) -> UserDocument:
@@ -382,9 +387,12 @@ def write_ir_dataset(name: str, directory: Path) -> None:
 
 
 def _write_set(dataset: Any, directory: Path, excluding: int | None) -> None:
+    labels = []
+    if dataset.has_qrels():
+        labels = dataset.qrels_iter()
     excluded = dict[str, list[str]]()
     judged = []
-    for label in dataset.qrels_iter() if dataset.has_qrels() else ():
+    for label in labels:
         if label.relevance == excluding:
             excluded.setdefault(label.query_id, []).append(label.doc_id)
         else:
@@ -399,12 +407,15 @@ def _write_set(dataset: Any, directory: Path, excluding: int | None) -> None:
     if judged:
         _write(directory / QRELS[0], ["query-id\tcorpus-id\tscore", *judged])
 
-    queries = []
-    for query in dataset.queries_iter():
-        left_out = excluded.get(query.query_id, [])
-        row = {"_id": query.query_id, "text": _text(query), "excluded_ids": left_out}
-        queries.append(_ENCODE(row))
-    _write(directory / QUERIES, queries)
+    queries = (
+        {
+            "_id": query.query_id,
+            "text": _text(query),
+            "excluded_ids": excluded.get(query.query_id, []),
+        }
+        for query in dataset.queries_iter()
+    )
+    _write(directory / QUERIES, map(_ENCODE, queries))
 
 
 def _text(record: Any) -> str:

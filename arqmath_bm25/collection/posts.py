@@ -214,8 +214,10 @@ class PostTable:
 
     def thread_starts(self) -> IntVector:
         """Row numbers of the table at which a thread begins."""
-        starts: IntVector = np.flatnonzero(np.diff(self._places[:, 0], prepend=-1))
-        return starts
+        threads = self._places[:, 0]
+        is_first = np.ones(len(threads), np.bool_)
+        is_first[1:] = threads[1:] != threads[:-1]
+        return np.flatnonzero(is_first)
 
     def part(self, start: int, end: int) -> PostTable:
         """Return a table of the posts in rows `start` … `end` - 1."""
