@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from html import unescape
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -340,8 +341,9 @@ def _macros_of_myst(values: Any) -> Macros:
     defined = []
     if isinstance(values, dict):
         for name, body in values.items():
-            count = max(map(int, re.findall(r"#([1-9])", str(body))), default=0)
-            defined.append(f"\\newcommand{{{name}}}[{count}]{{{body}}}")
+            if isinstance(body, str):
+                count = max(map(int, re.findall(r"#([1-9])", body)), default=0)
+                defined.append(f"\\newcommand{{{name}}}[{count}]{{{body}}}")
     return preamble_macros("\n".join(defined))
 
 
@@ -374,8 +376,9 @@ def _notebook_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePar
     try:
         for cell in parse_json(text)["cells"]:
             sources.append((cell["cell_type"], "".join(cell["source"])))
-            for output in cell.get("outputs") or ():
-                sources += _outputs(output)
+            outputs = cell.get("outputs")
+            if isinstance(outputs, list):
+                sources += chain.from_iterable(map(_outputs, outputs))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{path}: expected a Jupyter notebook, as nbformat 4 has it") from None
 
@@ -393,13 +396,22 @@ def _notebook_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePar
 
 def _outputs(output: Any) -> Iterator[tuple[str, str]]:
     """Yield the printed text of a cell as code, and its Markdown and LaTeX as Markdown."""
+    if not isinstance(output, dict):
+        return
     if output.get("name") == "stdout":
-        yield "code", "".join(output["text"])
-    data = output.get("data") or {}
-    for form in ("text/markdown", "text/latex"):
-        if form in data:
-            yield "markdown", "".join(data[form])
-            break
+        yield "code", _lines_of(output.get("text"))
+    data = output.get("data")
+    if isinstance(data, dict):
+        yield "markdown", _lines_of(data.get("text/markdown") or data.get("text/latex"))
+
+
+def _lines_of(text: Any) -> str:
+    """Return a text of a notebook, which has the lines of most; "" for anything else."""
+    if isinstance(text, list):
+        text = "".join(map(str, text))
+    if isinstance(text, str):
+        return text
+    return ""
 
 
 def _rst_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:

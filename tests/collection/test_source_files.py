@@ -233,16 +233,20 @@ def test_macros_of_front_matter_hold_for_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "[]",
-        '{"cells": [{}]}',
-        '{"cells": 1}',
-        "[" * 100_000,
-        '{"cells": [{"cell_type": "code", "source": "", "outputs": [1]}]}',
-    ],
+    "outputs",
+    [1, [1], [{"name": "stdout"}], [{"data": 1}], [{"data": {"text/latex": 1}}], {"a": "b"}],
 )
+def test_an_odd_output_leaves_the_cells_of_a_notebook(tmp_path: Path, outputs: object) -> None:
+    cells = [
+        {"cell_type": "markdown", "source": "The ring $R$."},
+        {"cell_type": "code", "source": "solve()", "outputs": outputs},
+    ]
+    text = parts_of(tmp_path, "a.ipynb", json.dumps({"cells": cells}))[""]
+    assert "The ring $R$." in text
+    assert "solve()" in text
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"cells": [{}]}', '{"cells": 1}', "[" * 100_000])
 def test_a_damaged_notebook_is_named(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError, match=r"a\.ipynb: expected a Jupyter notebook"):
         parts_of(tmp_path, "a.ipynb", text)
