@@ -12,7 +12,6 @@ from contextlib import suppress
 from functools import cached_property, lru_cache, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from urllib.parse import unquote
 
 import numpy as np
 from anyio import CapacityLimiter, to_thread
@@ -316,9 +315,8 @@ class SearchPages:
         """Return the page of a document."""
         query_content = self._content(query, task)
         writer = PostWriter([query_content], self._delimiters, self._macros)
-        if self._files:
-            source = unquote(doc_id.partition("#")[0])
-            picture = partial(self._files.picture, source)
+        if self._files and found.document:
+            picture = partial(self._files.picture, found.document.file)
             writer = PostWriter([query_content], self._delimiters, self._macros, picture)
         title = heading(doc_id, found)
         content = content_of(found)
