@@ -254,8 +254,7 @@ MUTANTS: Final = (
            "grades[hit.doc_id] = max(grade, grades.get(hit.doc_id, grade))",
            "grades[hit.doc_id] = grade", "labels"),
     Mutant("evaluation/judging/pool.py",
-           "for row in [row for row in ordered if row.score >= lowest]:",
-           "for row in ordered:", "pool"),
+           "if row.score < lowest:", "if True:", "pool"),
     Mutant("evaluation/judging/pool.py",
            "return self.primary", "return self.other", "pool"),
     # servers and clusters

@@ -253,7 +253,11 @@ def _comparability_warnings(
 def _some(topics: Iterable[str]) -> str:
     """Name the first and the last topic."""
     names = list(topics)
-    return " … ".join(dict.fromkeys([*names[:1], *names[-1:]])) or "none"
+    if not names:
+        return "none"
+    if len(names) == 1:
+        return names[0]
+    return f"{names[0]} … {names[-1]}"
 
 
 def group_by_warning(notes: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[str]]:

@@ -177,4 +177,6 @@ def id_number(text: str) -> int:
     if not _ID.fullmatch(text):
         return -1
     number = int(text)
-    return number if number <= _LARGEST else -1
+    if number > _LARGEST:
+        return -1
+    return number

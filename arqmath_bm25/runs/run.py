@@ -80,14 +80,9 @@ class Run:
         self._open_ids = ids
         if self.has_posts and self.topics:
             self.form = self._form_of(self.rows)
-        for read in self.topics.values() if self.form != "lab" else ():
-            for number, row in enumerate(read):
-                # The document of a row is its formula; TREC's columns have no post.
-                post = ""
-                if self.form == "exchanged":
-                    post = row.doc_id
-                if row.post_id:
-                    read[number] = row._replace(doc_id=row.post_id, post_id=post)
+        if self.form != "lab":
+            for topic, read in self.topics.items():
+                self.topics[topic] = list(map(self._with_formula_first, read))
 
     @classmethod
     def read(
@@ -316,6 +311,14 @@ class Run:
                 first[visual] = row._replace(post_id=post)
 
         return in_order(first)
+
+    def _with_formula_first(self, row: RunRow) -> RunRow:
+        """Return a row of exchanged columns, or of TREC's, with the formula as its document."""
+        if not row.post_id:
+            return row
+        if self.form == "exchanged":
+            return row._replace(doc_id=row.post_id, post_id=row.doc_id)
+        return row._replace(doc_id=row.post_id, post_id="")
 
     def _form_of(self, rows: Sequence[RunRow]) -> RowForm:
         """Return the form of the rows: `formula, post`, `post, formula` or TREC's `1, formula`."""

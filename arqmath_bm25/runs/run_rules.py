@@ -289,10 +289,11 @@ class RunRules:
         """Return the file with the judgments of a run; InputError if there is none."""
         topics = list(topics)
         # The year of an empty run is known from its folder only.
-        folder = run.resolve().parent.name
-        for known in labs.YEARS:
-            if known == folder and not topics:
-                year = year or known
+        if not topics and year is None:
+            folder = run.resolve().parent.name
+            for known in labs.YEARS:
+                if known == folder:
+                    year = known
 
         with prefix_errors(run):
             if year is None:

@@ -126,7 +126,13 @@ _LAB_MEASURES: Final = {
     "p10": "P@10",
     "judged_at_10": "Judged@10",
 }
-_LAB_TABLE_MEASURES: Final = tuple("ndcg_prime map_prime p10_prime bpref judged_at_10".split())
+_LAB_TABLE_MEASURES: Final = (
+    "ndcg_prime",
+    "map_prime",
+    "p10_prime",
+    "bpref",
+    "judged_at_10",
+)
 
 # Uses that need many documents for a topic.
 _UNRANKED: Final[Mapping[Use, str]] = {

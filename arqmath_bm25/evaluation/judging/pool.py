@@ -57,6 +57,10 @@ class Pool(NamedTuple):
     left_out: Counter[str]  # rule -> number of hits that broke it
 
 
+# Post → formula in the post.
+_Posts = dict[str, str]
+
+
 def pool(
     runs: Iterable[Run],
     depths: Depths,
@@ -69,22 +73,12 @@ def pool(
     The posts of a formula are taken from the rows of each run down to the last formula that the
     run adds to the pool. `thread_of` returns the question of a post.
     """
-    pooled = dict[tuple[str, str], dict[str, str]]()  # post → formula of each item
+    pooled = dict[tuple[str, str], _Posts]()
     left_out = Counter[str]()
     for run in runs:
         if eligible is not None:
             left_out.update(run.leave_out(eligible))
-        depth = depths.for_run(run.path)
-        for topic, rows in run.rankings().rows.items():
-            docs = set(list(rows)[:depth])
-            lowest = min(rows[doc].score for doc in docs)
-            ordered = run.rules.order(run.topics[topic])
-            for row in [row for row in ordered if row.score >= lowest]:
-                doc = run.document(row)
-                if doc in docs:
-                    post, formula = row.post_and_formula
-                    posts = pooled.setdefault((topic, doc), {})
-                    posts[post] = min(posts.get(post, formula), formula, key=natural_key)
+        _add_run(run, depths.for_run(run.path), pooled)
 
     items = []
     for (topic, doc), posts in sorted(pooled.items()):
@@ -94,6 +88,22 @@ def pool(
         items.append(Item(topic, doc, tuple(PooledPost(post, posts[post]) for post in chosen)))
 
     return Pool(_shuffle(items, seed), left_out)
+
+
+def _add_run(run: Run, depth: int, pooled: dict[tuple[str, str], _Posts]) -> None:
+    """Add the first `depth` documents of each topic to the pool, with the posts of the run."""
+    for topic, rows in run.rankings().rows.items():
+        docs = set(list(rows)[:depth])
+        lowest = min(rows[doc].score for doc in docs)
+        for row in run.rules.order(run.topics[topic]):
+            if row.score < lowest:
+                continue
+
+            doc = run.document(row)
+            if doc in docs:
+                post, formula = row.post_and_formula
+                posts = pooled.setdefault((topic, doc), {})
+                posts[post] = min(posts.get(post, formula), formula, key=natural_key)
 
 
 def shuffle_for_assessors(items: Sequence[Item], assessors: int, seed: int) -> list[list[Item]]:
