@@ -666,9 +666,10 @@ class Index(_ValueObject):
     def _hits(self, docnos: Iterable[object]) -> list[Hit]:
         """Return documents as hits without a score; InputError that names the unknown ones."""
         opened = self._opened
-        found = {docno: opened.task.find(docno, opened) for docno in map(str, docnos)}
-        check_found(docno for docno, hit in found.items() if hit is None)
-        return list(filter(None, found.values()))
+        names = list(map(str, docnos))
+        hits = [opened.task.find(name, opened) for name in names]
+        check_found(name for name, hit in zip(names, hits, strict=True) if hit is None)
+        return list(filter(None, hits))
 
     def _run_frame(
         self,

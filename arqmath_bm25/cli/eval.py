@@ -272,7 +272,9 @@ def _score_table(runs: Sequence[ScoredRun], keys: Sequence[str], form: TableForm
     rows = []
     for index, run in enumerate(runs):
         topics, *parts = run.score.counts.values()
-        count = " of ".join(map(str, [*parts[-1:], topics]))  # of those that are judged
+        count = str(topics)
+        if parts:
+            count = f"{parts[-1]} of {topics}"  # of those that are judged
         cells: list[object] = [names[index], count]
         numbers = run.score.averages()
         for key in keys:

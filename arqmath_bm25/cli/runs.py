@@ -59,12 +59,13 @@ def convert(
     read = Run.read(run)
     if form == "trec":
         read.rules.require("TREC form", run)
-    for row in read.rows:
-        if form == "lab" and read.has_posts and not row.post_id:
-            raise InputError(
-                f"{run}: row {row.line}: it does not say in which post formula {row.doc_id} "
-                "stands, as the lab's form must; give --format trec, or the run it was made of"
-            )
+    elif read.has_posts:
+        for row in read.rows:
+            if not row.post_id:
+                raise InputError(
+                    f"{run}: row {row.line}: it does not say in which post formula {row.doc_id} "
+                    "stands, as the lab's form must; give --format trec, or the run it was made of"
+                )
 
     keep_runs(output, [run])
     tag = read.tag or official_stem(output)

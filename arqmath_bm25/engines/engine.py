@@ -132,7 +132,7 @@ class Searcher(ABC):
 
     def check_ids(self, doc_ids: Sequence[str]) -> None:
         """Raise InputError that names the ids of no document, if there are any."""
-        self.explain({}, doc_ids)
+        self.explain({}, doc_ids)  # which looks up all ids, and then has nothing to explain
 
     @abstractmethod
     def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:

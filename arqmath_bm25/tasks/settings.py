@@ -269,10 +269,11 @@ class Task1Settings(FieldSettings):
     """configs/task1.yaml."""
 
     # `contents` and the body are the answer's own, title and tags those of its question.
-    all_fields = tuple(
-        "contents body_math body_operators question_text question_math question_operators "
-        "title_text title_math title_operators tags".split()
-    )
+    all_fields = (
+        "contents", "body_math", "body_operators",
+        "question_text", "question_math", "question_operators",
+        "title_text", "title_math", "title_operators", "tags",
+    )  # fmt: skip
     run: RunSettings
     collection: DumpSettings = DumpSettings()
     bag: bool = False  # all words of an answer and its question in one field, `contents`
@@ -314,10 +315,10 @@ class DocumentSettings(FieldSettings):
     """configs/docs.yaml."""
 
     # `contents` are the words of title and body, `body_text` those of the body alone.
-    all_fields = tuple(
-        "contents body_text body_math body_operators title_text title_math title_operators "
-        "tags".split()
-    )
+    all_fields = (
+        "contents", "body_text", "body_math", "body_operators",
+        "title_text", "title_math", "title_operators", "tags",
+    )  # fmt: skip
     former_fields: ClassVar[Mapping[str, str]] = {
         **FieldSettings.former_fields,
         "question_text": "body_text",

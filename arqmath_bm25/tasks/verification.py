@@ -54,8 +54,9 @@ _SPACE: Final = 3  # most that a build takes, in sizes of what it reads
 _LONGEST_NAME: Final = 255  # bytes, of a file
 # Keys of a manifest whose values another machine, or another place of the same files, may change.
 _CLAIMS: Final = (
-    "version platform implementation data topics queries qrels collection built cluster runs"
-).split()
+    "version", "platform", "implementation", "data", "topics", "queries", "qrels", "collection",
+    "built", "cluster", "runs",
+)  # fmt: skip
 
 Depth = Annotated[int, Field(ge=1)]
 

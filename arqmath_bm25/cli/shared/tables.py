@@ -206,7 +206,12 @@ def comma_separated(table: ScoreTable) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.header)
     for row in table.rows:
-        writer.writerow(getattr(cell, "value", cell) for cell in row)  # a mark is left out
+        cells = []
+        for cell in row:
+            if isinstance(cell, MarkedNumber):
+                cell = cell.value
+            cells.append(cell)
+        writer.writerow(cells)
     return text.getvalue()
 
 

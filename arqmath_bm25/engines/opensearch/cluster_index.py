@@ -165,9 +165,9 @@ def _meta(description: Any) -> dict[str, Any]:
     return mappings.get("_meta") or {}
 
 
-def _last_operation(copies: list[Any]) -> Any:
+def _last_operation(copies: list[Any]) -> int:
     """Return the number of the last operation of a shard: each change of a document is one."""
-    return copies[0]["seq_no"]["max_seq_no"]
+    return int(copies[0]["seq_no"]["max_seq_no"])
 
 
 def _copies_of_shards(client: Any, name: str, metric: str) -> dict[str, list[Any]]:
