@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from browsing import CSS, WebDriverWait, check, complaints, jumps, press
+from browsing import CSS, check, complaints, jumps, press, until
 from judging_day import write_batch
 from program import arqmath
 from test_judging_site import serving
@@ -69,9 +69,7 @@ def test_the_template_shows_the_question_beside_each_row(browser: Chrome, tmp_pa
 def test_a_label_that_is_not_saved_is_said(browser: Chrome, tmp_path: Path) -> None:
     def said(key: str, words: str) -> None:
         browser.find_element(CSS, "body").send_keys(key)
-        WebDriverWait(browser, 10).until(
-            lambda _: words in browser.find_element(CSS, "[role=alert]").text
-        )
+        until(browser, lambda _: words in browser.find_element(CSS, "[role=alert]").text)
 
     batch, results = write_batch(tmp_path / "batch.csv", 3), tmp_path / "labels.csv"
     with serving(batch, results) as (address, server):

@@ -12,7 +12,6 @@ from browsing import (
     CSS,
     MATHML,
     Keys,
-    WebDriverWait,
     attacked,
     check,
     complaints,
@@ -22,6 +21,7 @@ from browsing import (
     refused,
     scheme,
     shown,
+    until,
 )
 from hostile_collection import write_collection, write_runs
 from lxml import etree
@@ -116,7 +116,7 @@ def test_which_run_is_better_where_it_fails_and_why(browser: Chrome, site: Path)
     head.send_keys(Keys.ENTER)
     assert shown(browser, ".topics tbody td:last-child")[0] == f"{max(values):.4f}"
     browser.find_element(CSS, ".topics a[href$='A.201.html']").send_keys(Keys.ENTER)
-    WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".documents"))
+    until(browser, lambda b: b.find_elements(CSS, ".documents"))
     # The relevant ones are first, with their ranks, how they moved, and what they share.
     first = browser.find_elements(CSS, ".documents tbody tr")[0]
     cells = {c.get_attribute("data-label").strip(): c.text for c in first.find_elements(CSS, "td")}
@@ -226,9 +226,9 @@ def test_links_lead_from_page_to_page(browser: Chrome, site: Path) -> None:
     topic = bar.get_attribute("aria-label").partition(":")[0]
     browser.execute_script("arguments[0].focus()", bar)
     browser.switch_to.active_element.send_keys(Keys.ENTER)
-    WebDriverWait(browser, 10).until(lambda b: b.title.startswith(topic))
+    until(browser, lambda b: b.title.startswith(topic))
     browser.find_element(CSS, ".hit .heading a").click()
-    WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".documents details[open]"))
+    until(browser, lambda b: b.find_elements(CSS, ".documents details[open]"))
     assert shown(browser, "details[open] .post")
     following = browser.find_elements(CSS, "nav a[rel=next], nav a[rel=prev]")[0]
     following.click()

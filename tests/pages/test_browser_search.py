@@ -11,7 +11,6 @@ from browsing import (
     CSS,
     MATHML,
     Keys,
-    WebDriverWait,
     attacked,
     check,
     complaints,
@@ -19,6 +18,7 @@ from browsing import (
     drawn,
     refused,
     shown,
+    until,
     webdriver,
 )
 from hostile_collection import ATTACK, write_collection, write_folder
@@ -90,19 +90,19 @@ def test_searching_shows_drawn_results(browser: Chrome, search_page: str) -> Non
     box = browser.switch_to.active_element  # one can type at once
     box.send_keys(r"Why does $\frac{1}{n}$")
     preview = browser.find_element(CSS, "#preview")
-    WebDriverWait(browser, 10).until(lambda _: preview.is_displayed())
+    until(browser, lambda _: preview.is_displayed())
     (fraction,) = drawn(browser, "#preview mfrac")
     assert fraction["space"] == MATHML
     assert fraction["height"] > 8
     box.send_keys(" diverge?", Keys.ENTER)
-    WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".result"))
+    until(browser, lambda b: b.find_elements(CSS, ".result"))
     assert len(shown(browser, ".hits-of-thread > li")) == 10
     assert all(e["height"] > 4 and e["space"] == MATHML for e in drawn(browser, ".result math"))
     assert "diverge" in " ".join(shown(browser, ".result mark")).lower()
     box = browser.switch_to.active_element
     assert box.get_property("selectionStart") == len(box.get_property("value"))
     browser.find_element(CSS, ".result h3 a").click()
-    WebDriverWait(browser, 10).until(lambda b: "/posts/" in b.current_url)
+    until(browser, lambda b: "/posts/" in b.current_url)
     assert drawn(browser, ".post math")
     assert complaints(browser) == []
 
@@ -122,8 +122,9 @@ def test_formulas_are_copied(browser: Chrome, search_page: str) -> None:
     browser.get(f"{search_page}/?q=%24%5Cfrac1n%24")
     by_click = browser.find_element(CSS, ".text math")
     copied(browser, by_click, "#q", lambda: webdriver.ActionChains(browser).click(by_click))
+    browser.refresh()  # without hits that are on their way for what was pasted
     browser.find_element(CSS, ".hit-link").send_keys(Keys.ENTER)
-    WebDriverWait(browser, 10).until(lambda b: "/posts/" in b.current_url)
+    until(browser, lambda b: "/posts/" in b.current_url)
     by_key = browser.find_element(CSS, ".post math[tabindex]")
     browser.execute_script("arguments[0].focus()", by_key)
     copied(browser, by_key, "#again", lambda: webdriver.ActionChains(browser).send_keys(Keys.ENTER))
@@ -136,7 +137,7 @@ def test_results_come_while_one_types_and_keys_lead_through_them(
     browser.get(search_page)
     box = browser.switch_to.active_element
     box.send_keys("series")
-    WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".result"))
+    until(browser, lambda b: b.find_elements(CSS, ".result"))
     assert browser.switch_to.active_element == box
     assert "q=series" in browser.current_url
     links = browser.find_elements(CSS, ".hit-link")
@@ -146,10 +147,21 @@ def test_results_come_while_one_types_and_keys_lead_through_them(
     webdriver.ActionChains(browser).send_keys(Keys.ESCAPE).perform()
     assert browser.switch_to.active_element == box
     webdriver.ActionChains(browser).send_keys(Keys.ARROW_DOWN, Keys.ENTER).perform()
-    WebDriverWait(browser, 10).until(lambda b: "/posts/" in b.current_url)
+    until(browser, lambda b: "/posts/" in b.current_url)
     browser.back()  # to what was found, not to the empty page
-    WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".result"))
+    until(browser, lambda b: b.find_elements(CSS, ".result"))
     assert complaints(browser) == []
+
+
+def test_a_hit_that_one_has_gone_to_stays(browser: Chrome, search_page: str) -> None:
+    browser.get(f"{search_page}/?q=series")
+    browser.switch_to.active_element.send_keys(" integral", Keys.ARROW_DOWN)
+    hit = browser.switch_to.active_element
+    assert "hit-link" in hit.get_attribute("class")
+    browser.execute_async_script("setTimeout(arguments[0], 2000)")  # far above the pause
+    assert browser.switch_to.active_element == hit
+    hit.send_keys(Keys.ENTER)
+    until(browser, lambda b: "/posts/" in b.current_url)
 
 
 @pytest.mark.parametrize(("width", "height", "hits"), [(1400, 900, 4), (390, 844, 4)])
@@ -182,14 +194,14 @@ def test_the_search_page_works_without_scripts(browser: Chrome, search_page: str
     try:
         browser.get(search_page)
         browser.find_element(CSS, "#q").send_keys("series", Keys.ENTER)
-        WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".result"))
+        until(browser, lambda b: b.find_elements(CSS, ".result"))
         browser.find_element(CSS, "a[rel=next]").click()
-        WebDriverWait(browser, 10).until(lambda b: "page=2" in b.current_url)
+        until(browser, lambda b: "page=2" in b.current_url)
         assert len(browser.find_elements(CSS, ".hits-of-thread > li")) == 10
         browser.find_element(CSS, ".options summary").click()
         assert not browser.find_element(CSS, "#palette").is_displayed()
         browser.find_element(CSS, ".hit-link").click()
-        WebDriverWait(browser, 10).until(lambda b: "/posts/" in b.current_url)
+        until(browser, lambda b: "/posts/" in b.current_url)
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
@@ -200,12 +212,12 @@ def test_formulas_are_found_where_they_stand(browser: Chrome, search_page: str) 
     browser.find_element(CSS, "input[value=task2]").click()
     browser.find_element(CSS, "#q").send_keys(r"\binom nk")
     preview = browser.find_element(CSS, "#preview")
-    WebDriverWait(browser, 10).until(lambda _: preview.is_displayed())
+    until(browser, lambda _: preview.is_displayed())
     browser.find_element(CSS, "#q").send_keys(Keys.ENTER)
-    WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".result"))
+    until(browser, lambda b: b.find_elements(CSS, ".result"))
     assert all(element["height"] > 8 for element in drawn(browser, ".result .formula math"))
     browser.find_element(CSS, ".result h3 a").click()
-    WebDriverWait(browser, 10).until(lambda b: "/posts/" in b.current_url)
+    until(browser, lambda b: "/posts/" in b.current_url)
     assert len(drawn(browser, "mark.found")) >= 1
 
 
@@ -218,10 +230,10 @@ def test_no_script_of_a_post_or_a_query_runs_on_the_search_page(
         hostile = rf"series $\text{{<img src=x onerror={ATTACK}>}}$ <script>{ATTACK}</script>"
         browser.find_element(CSS, "#q").send_keys(hostile)
         preview = browser.find_element(CSS, "#preview")
-        WebDriverWait(browser, 10).until(lambda _: preview.is_displayed())
+        until(browser, lambda _: preview.is_displayed())
         assert attacked(browser) is None
         browser.find_element(CSS, "form button:not([type=button])").click()
-        WebDriverWait(browser, 10).until(lambda b: b.find_elements(CSS, ".result"))
+        until(browser, lambda b: b.find_elements(CSS, ".result"))
         assert attacked(browser) is None
         for post in (1, 2, 3, 4):
             browser.get(f"{address}/posts/{post}?q=series")

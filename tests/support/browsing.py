@@ -60,6 +60,11 @@ def drawn(browser: Chrome, selector: str) -> list[dict[str, Any]]:
     )
 
 
+def until(browser: Chrome, holds: Callable[[Chrome], Any]) -> None:
+    """Wait until something holds on a page, also on a machine that is busy."""
+    WebDriverWait(browser, 60).until(holds)
+
+
 def attacked(browser: Chrome) -> object:
     return browser.execute_script("return window.attacked ?? null")
 
@@ -110,7 +115,7 @@ def check_once(browser: Chrome, address: str) -> None:
     """No rule of axe is broken, at any level, and nothing is too wide."""
     axe = pytest.importorskip("axe_core_python", reason="axe-core-python is not installed")
     browser.get(address)
-    WebDriverWait(browser, 10).until(lambda _: browser.find_element(CSS, "h1").is_displayed())
+    until(browser, lambda _: browser.find_element(CSS, "h1").is_displayed())
     browser.execute_script((Path(axe.__file__).parent / "axe.min.js").read_text("utf-8"))
     found = browser.execute_async_script("axe.run().then(arguments[0])")
     assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []
@@ -139,7 +144,7 @@ def press(browser: Chrome, key: str) -> None:
     """Press a key, and wait for the next page."""
     body = browser.find_element(CSS, "body")
     body.send_keys(key)
-    WebDriverWait(browser, 10).until(lambda _: gone(body))
+    until(browser, lambda _: gone(body))
 
 
 def gone(element: Any) -> bool:
@@ -155,7 +160,7 @@ def copied(browser: Chrome, formula: Any, box: str, act: Callable[[], Any]) -> N
     latex = formula.get_attribute("title")
     act().perform()
     status = browser.find_element(CSS, ".copied")
-    WebDriverWait(browser, 10).until(lambda _: status.text)
+    until(browser, lambda _: status.text)
     assert status.text == f"Copied: {latex}"
     field = browser.find_element(CSS, box)
     field.clear()

@@ -55,9 +55,12 @@ if (box) {
     }
   };
 
-  const typed = event => {
+  const giveUp = () => {
     clearTimeout(timer);
-    running?.abort(); // it is overtaken
+    running?.abort();
+  };
+  const typed = event => {
+    giveUp(); // what was asked before
     if (!event.isComposing) timer = setTimeout(show, PAUSE);
   };
   box.form.addEventListener("input", typed);
@@ -67,10 +70,8 @@ if (box) {
     box.form.elements.variant.value = ""; // each task has rankings of its own
     if (box.value.trim()) box.form.requestSubmit();
   });
-  box.form.addEventListener("submit", () => {
-    clearTimeout(timer);
-    running?.abort();
-  });
+  box.form.addEventListener("submit", giveUp);
+  found.addEventListener("focusin", giveUp); // a hit that one has gone to stays
 
   const palette = document.getElementById("palette");
   palette.hidden = false;
