@@ -34,6 +34,7 @@ from arqmath_bm25.analysis.markdown_blocks import (
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_core import StateCore
 
 _KEPT_TAGS: Final = frozenset(markup.TABLE["tags"].split())
 _LONGEST: Final = 6_000  # characters of a formula
@@ -45,6 +46,7 @@ _FRONT_MATTER: Final = re.compile(
     r"(?:---|\.\.\.|\+\+\+)[ \t]*(?:\n|\Z)"
 )
 _MYST: Final = re.compile(r"^[ \t>]*(?:`{3,}|:{3,}|~{3,})\{[a-z]|\{[a-z][a-z:.-]*\}`", re.MULTILINE)
+_TASK: Final = re.compile(r"\A\[([ xX])\](?=\s)")
 _PANDOC: Final = re.compile(r"^:::|\{#|\\@ref\(|^```\{|^bibliography:", re.MULTILINE)
 
 # Formulas.
@@ -143,9 +145,19 @@ def _reader() -> MarkdownIt:
 
     reader = MarkdownIt("commonmark", {"xhtmlOut": False}).enable(["table", "strikethrough"])
     reader.use(footnote_plugin, move_to_end=False).use(deflist_plugin)
+    reader.core.ruler.after("inline", "tasks", _draw_boxes)
     for name, write in _WRITERS.items():
         reader.add_render_rule(name, write)
     return reader
+
+
+def _draw_boxes(state: StateCore) -> None:
+    """Draw the box of an item that is a task, which is no word of it."""
+    for item, inline in zip(state.tokens, state.tokens[2:], strict=False):
+        if item.type != "list_item_open" or not inline.children:
+            continue
+        text = inline.children[0]
+        text.content = _TASK.sub(lambda mark: "☐" if mark[1] == " " else "☑", text.content)
 
 
 class _Lines:

@@ -106,6 +106,17 @@ def test_lists_and_tables_of_markdown() -> None:
     assert [cell.text() for cell in tree.css("td")] == ["$x|y$", "2"]
 
 
+def test_items_that_are_tasks_have_boxes() -> None:
+    tree = LexborHTMLParser(markdown_html("- [ ] $x$\n- [x] two\n  1. [X] three\n- [a] four\n"))
+    assert [item.text(deep=False).strip() for item in tree.css("li")] == [
+        "☐",
+        "☑ two",
+        "☑ three",
+        "[a] four",
+    ]
+    assert "☑" not in markdown_html("[x] in a paragraph")
+
+
 def test_displays_are_drawn_as_displays_whatever_the_kind() -> None:
     for text in ("So $$x^2$$ holds.", r"So \[x^2\] holds.", r"<p>So $$x^2$$ <b>holds</b></p>"):
         for kind in ("plain", "markdown", "latex", "html"):
