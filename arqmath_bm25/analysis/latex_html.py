@@ -22,13 +22,14 @@ _TABLE: Final[dict[str, Any]] = read_table(__file__)
 _MATH: Final = frozenset(_TABLE["math"].split())
 _CODE: Final = frozenset(_TABLE["code"].split())
 _DROPPED: Final = frozenset(_TABLE["dropped"].split())
-_WITH_LOOK: Final = frozenset(_TABLE["without_first_argument"].split())
-_SILENT: Final = frozenset(_TABLE["without_arguments"].split())
 _REFERENCES: Final = frozenset(_TABLE["references"].split())
+_SILENT: Final = dict.fromkeys(_REFERENCES, 1)
+for _count, _names in enumerate(_TABLE["silent"]):
+    _SILENT.update(dict.fromkeys(_names.split(), _count))
 _IN_WORDS: Final = frozenset(_TABLE["in_words"].split())
 _DEFINITIONS: Final = frozenset(_TABLE["definitions"].split())
 # Commands that Markdown may have too.
-_KNOWN: Final = _SILENT | _REFERENCES | _IN_WORDS | {*_TABLE["fonts"], "ensuremath", "href", "url"}
+_KNOWN: Final = _IN_WORDS | {*_SILENT, *_TABLE["fonts"], "ensuremath", "href", "url"}
 _HEADINGS: Final = ("part", "chapter", "section", "subsection", "subsubsection", "frametitle")
 MATH_ENVIRONMENT: Final = rf"\\begin\{{(?P<name>(?:{'|'.join(sorted(_MATH))})\*?)\}}"
 
@@ -414,7 +415,7 @@ class _LatexWriter:
             self._macro(name, token.start("blank"))
         elif name in self._headings:
             self._heading(name)
-        elif name in _REFERENCES or name in _SILENT:
+        elif name in _SILENT:
             self._silent(name)
         elif name in _TABLE["fonts"] and self._text.startswith("{", self._place):
             tag = _TABLE["fonts"][name]
@@ -485,7 +486,7 @@ class _LatexWriter:
         self._blocks.append(f"{opening}{title}</h{min(level + 1, 6)}>\n")
 
     def _silent(self, name: str) -> None:
-        """Drop a command with its arguments; references and labels are kept without words."""
+        """Drop a command with its first arguments; references and labels are kept without words."""
         if name == "label":
             self._add(self._label(self._argument() or ""))
             return
@@ -494,10 +495,21 @@ class _LatexWriter:
             if option is not None:
                 self._add(markup.reference(option[1]))
                 return
-        arguments = self._take(_ARGUMENTS)
-        if arguments is not None and name in _REFERENCES:
-            for label in arguments[0].strip(" \t{}").split(","):
+        if not _SILENT[name]:
+            self._add(" ")
+        argument = self._skipped(_SILENT[name])
+        if name in _REFERENCES:
+            for label in argument.split(","):
                 self._add(markup.reference(label))
+
+    def _skipped(self, count: int) -> str:
+        """Go on after some arguments with the options among them, and return the last argument."""
+        argument = ""
+        self._take(_OPTIONS)
+        for _ in range(count):
+            argument = self._braced()
+            self._take(_OPTIONS)
+        return argument
 
     def _label(self, label: str) -> str:
         """Return a label, unless the statement around it takes it."""
@@ -603,8 +615,8 @@ class _LatexWriter:
             self._take(_OPTIONS)
         if name == "frame" and _BRACED.match(self._text, self._place):  # a heading of a talk
             self._heading("frametitle")
-        if name in _WITH_LOOK:
-            self._take(_ARGUMENTS)
+        if name in _SILENT:
+            self._skipped(_SILENT[name])
         if closing.startswith("</td>"):
             self._within_line += 1
             self._add(opening)

@@ -48,6 +48,12 @@ def bare(html: str) -> str:
         (r"\begin{align*}a&=b\end{align*}", f"<p>{math(ALIGNED, '$$')}</p>"),
         ("\\begin{verbatim}\n<b> $x\n\\end{verbatim}", "<pre><code>&lt;b&gt; $x</code></pre>"),
         (r"\documentclass{a}\begin{document}Hi\end{document}bye", "<p>Hi</p>"),
+        (r"a \textcolor[rgb]{1,0,0}{deep $u$}", f"<p>a deep {math('u')}</p>"),
+        (r"\fcolorbox{a}{b}{c}\resizebox{1cm}{!}{d}", "<p>cd</p>"),
+        (r"\noindent {\bf Example.} Let \cite[3]{K} {\em be}", "<p>Example. Let be</p>"),
+        (r"\begin{minipage}[t]{3cm}{\it all}\end{minipage}", "<p>all</p>"),
+        (r"\hypersetup{pdfauthor={A}, pdftitle={B}}C", "<p>C</p>"),
+        (r"\addcontentsline{toc}{section}{Intro}So", "<p>So</p>"),
         (r"\href{https://a.example/?x&y}{here}", '<p><a href="https://a.example/?x&amp;y">here</a></p>'),
     ],
 )  # fmt: skip
