@@ -75,8 +75,8 @@ _PLACE: Final = re.compile(
     r"|(?P<mark>(?<!\w)(?P<embed>!?)\[\[(?=[^\[\]\n|]*[^\W\d_])(?!\s)(?P<target>[^\[\]\n|]{1,300}?)"
     r"(?:\\?\|(?P<text>[^\[\]\n]{0,300}))?\]\]"
     r"|\{(?P<role>[A-Za-z][\w:.+-]{0,40})\}(?P<ticks>`{1,3})(?!`)(?P<content>[^`]{1,2000})(?P=ticks)"
-    rf"|\{{[#.][A-Za-z][\w:.-]*(?:[ \t]+{ATTRIBUTE}){{0,9}}[ \t]*\}}"
-    rf"|(?<=[\])`])\{{{ATTRIBUTE}(?:[ \t]+{ATTRIBUTE}){{0,9}}[ \t]*\}}"
+    rf"|\{{(?::[ \t]?)?[#.][A-Za-z][\w:.-]*(?:[ \t]+{ATTRIBUTE}){{0,9}}[ \t]*\}}"
+    rf"|(?<=[\])`])\{{(?::[ \t]?)?{ATTRIBUTE}(?:[ \t]+{ATTRIBUTE}){{0,9}}[ \t]*\}}"
     r"|\{\{[<%][^{}\n]{0,300}[%>]\}\}"
     r"|%%[^\n]{0,999}?%%"
     r"|\\@ref\((?P<label>[^()\n]{1,200})\)|\(?\\#(?P<of_bookdown>[a-z]+:[\w-]+)\)"
@@ -330,11 +330,14 @@ def _write_code(_: Any, tokens: Any, number: int, __: Any, env: Any) -> str:
     return markup.code_block(code.rstrip("\n"))
 
 
-def _write_note(_: Any, tokens: Any, number: int, __: Any, env: Any) -> str:
-    """Write a reference to a footnote, or the edge of a footnote."""
+def _write_note(renderer: Any, tokens: Any, number: int, options: Any, env: Any) -> str:
+    """Write a reference to a footnote, the edge of a footnote, or one within a line."""
     token = tokens[number]
     if token.nesting < 0:
         return "</div>\n"
+    if "label" not in token.meta:
+        note = env["footnotes"]["list"][token.meta["id"]]["tokens"]
+        return f" ({renderer.renderInline(note, options, env)})"
     sign = env["footnotes"]["refs"][f":{token.meta['label']}"] + 1
     mark = f"<sup>{markup.generated(str(sign))}</sup>"
     return f"<div>{mark}" if token.nesting else mark
@@ -360,7 +363,7 @@ def _kept_element(element: re.Match[str]) -> str:
     return f"<{name}{kept}>"
 
 
-_WRITERS: Final = {
+_WRITERS: Final[dict[str, Any]] = {
     "text": _write_text,
     "heading_open": _write_heading,
     "heading_close": _write_heading,

@@ -35,6 +35,7 @@ _EDGE: Final = re.compile(
     r"|<div(?P<of_div>[^<>]*)>|(?P<end></div>)",
     re.DOTALL,
 )
+_OF_TARGET: Final = re.compile(r"\s?(?:\{(?:number|name)\}|%s)")  # in the text of a reference
 _NAMED_TARGET: Final = re.compile(r"\A!?(.*)<([^<>]*)>\Z", re.DOTALL)
 _TITLE: Final = re.compile(r"<strong>((?>(?:(?!</?(?:strong|div|p)\b).)*))</strong>", re.DOTALL)
 _LOWEST: Final = 7  # level of statements
@@ -157,7 +158,7 @@ def role(name: str, content: str) -> str:
         text, target = named[1].rstrip(), named[2]
     if name not in NAMES["references"]:
         return plain(text)
-    return reference(target, text if named else "")
+    return reference(target, _OF_TARGET.sub("", text) if named else "")
 
 
 @dataclass

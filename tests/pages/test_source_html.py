@@ -90,6 +90,15 @@ def test_macros_of_a_document_are_written_out() -> None:
         ("```\nx = '$a$'\n```\nend", "<pre><code>x = &#x27;$a$&#x27;</code></pre>\n<p>end</p>"),
         ("so\n$$\na<b\n$$\nor", f"<p>so</p>\n<p>{math('a&lt;b', '$$')}</p>\n<p>or</p>"),
         ("[$x$](https://a.example)", f'<p><a href="https://a.example">{math("x")}</a></p>'),
+        ("a^[note $n$ ^[inner]] b", f"<p>a (note {math('n')} (inner)) b</p>"),
+        (
+            "Of `code`{: .lua } and [l](u){: target=_blank}\n{: .note #so}",
+            '<p>Of <code>code</code> and <a href="u">l</a></p>',
+        ),
+        (
+            "{numref}`Figure {number} <f>`, {numref}`Fig. %s <f>`",
+            '<p><a href="#f">Figure</a>, <a href="#f">Fig.</a></p>',
+        ),
         ("> quoted", "<blockquote><p>quoted</p></blockquote>"),
         ("---", "<hr>"),
     ],
