@@ -21,15 +21,18 @@ from tempfile import TemporaryFile
 from typing import IO, Any, Final
 
 from arqmath_bm25.collection.folder_texts import inside
+from arqmath_bm25.collection.kept_rows import ROWS, KeptFile, KeptRow
 from arqmath_bm25.collection.listing import Listing, Walk, ending_of, is_source, listed, part_id
 from arqmath_bm25.collection.own_documents import (
+    CORPUS,
     QRELS,
     QUERIES,
+    corpus_lines,
     write_corpus,
     write_queries,
 )
 from arqmath_bm25.collection.references import Statement
-from arqmath_bm25.collection.source_files import READERS, FilePart, read_source
+from arqmath_bm25.collection.source_files import READERS, FilePart, is_in_book, read_source
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import decoded, open_bytes, parse_json, read_text
 from arqmath_bm25.core.system import needed_by
@@ -128,7 +131,8 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
     from arqmath_bm25.core.progress import progress  # loads rich, which scoring need not
 
     plan = listing.plan
-    with TemporaryFile("w+", encoding="utf-8", errors="replace") as waiting:
+    is_in_book.cache_clear()
+    with TemporaryFile() as waiting:
         rows = _Rows(listing, waiting)
         with progress("Reading files", len(plan.inputs), "files") as advance:
             for path in plan.inputs:
@@ -136,18 +140,12 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
                 rows.read(path, whole)
 
         unread = rows.unread
-        if not (waiting.tell() or unread):
+        if not waiting.tell():
+            for name, reason in unread.items():
+                raise InputError(f"{listing.root / name}: {reason}")
             names = _first([str(path) for path in listing.files])
             raise InputError(f"{names}: there are no words; expected a text")
-
-        waiting.seek(0)
-        asked: list[Statement] = []
-        try:
-            write_corpus(_resolved(waiting, rows.places, asked), directory, listing.root)
-        except InputError:
-            for name, reason in unread.items():
-                raise InputError(f"{listing.root / name}: {reason}") from None
-            raise
+        asked = rows.write(directory)
 
     taken_over = set[str]()
     for name in TAKEN_OVER:
@@ -168,8 +166,7 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
     reasons = listing.left_out | plan.left_out | unread
     read = {*listing.names, *taken_over}.difference(reasons)
     _tell_of(listing, len(read), reasons)
-    latin = sorted(map(listing.name_of, rows.latin))
-    _tell_of_texts(listing.root, listing.names, rows.copies, latin)
+    _tell_of_texts(listing.root, listing.names, rows.copies, sorted(rows.latin))
 
 
 def _reason(error: Exception, path: Path) -> str:
@@ -188,72 +185,113 @@ class _Rows:
     They wait in a temporary file until all labels are known.
     """
 
-    def __init__(self, listing: Listing, waiting: IO[str]) -> None:
+    def __init__(self, listing: Listing, waiting: IO[bytes]) -> None:
         self.unread = dict[str, str]()  # names of files, with the reason
-        self.latin: set[Path] = set()  # files whose encoding nothing declares
-        self.places = dict[str, str]()  # label → id of the first part that has it
+        self.latin = set[str]()  # names of files whose encoding nothing declares
         self.copies = Counter[str]()  # by the first file that has the text
         self._listing = listing
         self._waiting = waiting
+        self._files = dict[str, KeptFile]()
+        self._places = dict[str, str]()  # label → id of the first part that has it
         self._ids = set[str]()
-        self._first = dict[bytes, str]()  # id of the first part with a title and a text
+        self._first = dict[str, str]()  # digest of title and text → id of the first part
 
     def read(self, path: Path, whole: bool) -> None:
-        """Write the parts of a file as rows."""
-        name = self._listing.name_of(path)
-        try:
-            source = read_source(path, self._listing.real_root, whole)
-        except Exception as error:  # no file ends a folder
-            self.unread[name] = _reason(error, path)
-            return
+        """Write the rows of a file that waits: those of the former import, or its parts anew."""
+        listing = self._listing
+        name = listing.name_of(path)
+        source = listing.plan.inputs[path].source
+        in_book = is_in_book(path.parent, listing.real_root)
+        file = KeptFile(listing.digests.get(name, ""), source, in_book, [], [])
+        former = listing.former.files.get(name)
+        if former and former[:3] == file[:3] and self._take_over(former.rows):
+            file = former
+            self._waiting.writelines(listing.former.lines(name))
+        else:
+            try:
+                read = read_source(path, listing.real_root, whole)
+            except Exception as error:  # no file ends a folder
+                self.unread[name] = _reason(error, path)
+                return
+            rows, are_own = self._rows_of(name, read.parts)
+            if not (are_own and (read.is_alone or source)):
+                file = file._replace(digest="")
+            file = file._replace(latin=[listing.name_of(path) for path in read.latin], rows=rows)
 
-        self.latin |= source.latin
-        for part in source.parts:
-            row = self._row_of(name, part)
-            for label in part.labels:
-                self.places.setdefault(label, row["id"])
-            if "text" in row:
-                self._waiting.write(f"{_encode(row)}\n")
+        self.latin.update(file.latin)
+        self._files[name] = file
 
-    def _row_of(self, name: str, part: FilePart) -> dict[str, Any]:
-        """Return a part as a row, whose references are labels; of a copy only the first id."""
-        row_id = base = part_id(name, part.anchor)
-        number = 1
-        while row_id in self._ids:
-            number += 1
-            row_id = f"{base}~{number}"
+    def _take_over(self, rows: Sequence[KeptRow]) -> bool:
+        """Note rows of the former import, unless an id or a text is that of another file now."""
+        if any(row.doc_id in self._ids or row.digest in self._first for row in rows):
+            return False
+        for row in rows:
+            self._note(row)
+        return True
 
-        said = f"{part.title}\0{part.text}".encode("utf-8", "surrogatepass")
-        digest = hashlib.sha256(said).digest()
-        first = self._first.setdefault(digest, row_id)
-        if first != row_id and row_id not in self._listing.asked:
-            self.copies[first.partition("#")[0]] += 1
-            return {"id": first}
-        self._ids.add(row_id)
-        return _row(row_id, name, part)
+    def _note(self, row: KeptRow) -> None:
+        self._ids.add(row.doc_id)
+        self._first.setdefault(row.digest, row.doc_id)
+        for label in row.labels:
+            self._places.setdefault(label, row.doc_id)
 
+    def _rows_of(self, name: str, parts: Iterable[FilePart]) -> tuple[list[KeptRow], bool]:
+        """Write parts as rows; return these, and whether other files had no part in them."""
+        rows = []
+        lines = []
+        are_own = True
+        for part in parts:
+            row_id = base = part_id(name, part.anchor)
+            number = 1
+            while row_id in self._ids:
+                number += 1
+                row_id = f"{base}~{number}"
 
-def _resolved(
-    lines: Iterable[str], places: Mapping[str, str], asked: list[Statement]
-) -> Iterator[dict[str, Any]]:
-    """Yield rows with the ids of documents in place of labels.
+            said = f"{part.title}\0{part.text}".encode("utf-8", "surrogatepass")
+            digest = hashlib.blake2b(said, digest_size=16).hexdigest()
+            first = self._first.get(digest, base)
+            are_own = are_own and first == row_id
+            if first != row_id and row_id not in self._listing.asked and digest in self._first:
+                self.copies[first.partition("#")[0]] += 1
+                for label in part.labels:
+                    self._places.setdefault(label, first)
+                continue
+            row = KeptRow(row_id, digest, part.labels, part.references, part.statement)
+            self._note(row)
+            rows.append(row)
+            lines.append(_encode(_row(row_id, name, part)).encode("utf-8", "replace"))
+        if lines:
+            for line in corpus_lines(lines, self._listing.root / name):
+                self._waiting.write(f"{line}\n".encode())
+        return rows, are_own
 
-    Statements whose proofs refer to documents are added to `asked`.
-    """
-    for line in lines:
-        row = json.loads(line)
-        ids = [places[label] for label in row.pop("references") if label in places]
-        others = [name for name in dict.fromkeys(ids) if name != row["id"]]
-        statement = row.pop("statement")
-        if others:
-            row["references"] = others
-            if statement:
-                asked.append(Statement(row["id"], statement, tuple(others)))
-        yield row
+    def write(self, directory: Path) -> list[Statement]:
+        """Write the corpus, with the ids of documents in place of labels.
+
+        Returns the statements whose proofs refer to documents.
+        """
+        asked = []
+        self._waiting.seek(0)
+        with complete(directory / CORPUS, None) as corpus:
+            for file in self._files.values():
+                for number, row in enumerate(file.rows):
+                    line = self._waiting.readline()
+                    if row.references:
+                        places = map(self._places.get, row.references)
+                        others = [name for name in dict.fromkeys(places) if name]
+                        others = [name for name in others if name != row.doc_id]
+                        line = f"{_encode({**json.loads(line), 'references': others})}\n".encode()
+                        if others and row.statement:
+                            asked.append(Statement(row.doc_id, row.statement, tuple(others)))
+                    corpus.write(line)
+                    file.rows[number] = row._replace(length=len(line))
+        with complete(directory / ROWS) as text:
+            text.write(json.dumps(self._files))
+        return asked
 
 
 def _row(row_id: str, name: str, part: FilePart) -> dict[str, Any]:
-    """Return a part as a row of the corpus, whose references are labels."""
+    """Return a part as a row of the corpus, without references."""
     row: dict[str, Any] = {"id": row_id, "title": part.title, "file": name, "line": part.line}
     row["text"] = part.text
     if part.kind is not None:
@@ -264,8 +302,6 @@ def _row(row_id: str, name: str, part: FilePart) -> dict[str, Any]:
         row["tags"] = part.tags
     if part.kind in ("latex", "markdown"):
         row["as_post"] = part.html
-    row["references"] = part.references
-    row["statement"] = part.statement
     return row
 
 

@@ -23,6 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from arqmath_bm25.analysis.settings import VERSION
 from arqmath_bm25.collection.file_collection import (
     TAKEN_OVER,
     folder_name,
@@ -31,6 +32,7 @@ from arqmath_bm25.collection.file_collection import (
     write_files,
 )
 from arqmath_bm25.collection.folder_texts import inside
+from arqmath_bm25.collection.kept_rows import FormerRows
 from arqmath_bm25.collection.listing import Listing
 from arqmath_bm25.collection.own_documents import (
     CORPUS,
@@ -39,6 +41,7 @@ from arqmath_bm25.collection.own_documents import (
     write_corpus,
     write_ir_dataset,
 )
+from arqmath_bm25.collection.source_files import OF_BOOKS
 from arqmath_bm25.core.building import building, patiently
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.manifest import MANIFEST, Manifest, content_digest
@@ -53,7 +56,7 @@ from arqmath_bm25.core.writing import Source, complete, contents, state_of, writ
 from arqmath_bm25.version import __version__
 
 FILES: Final = "files"  # the folder of imports below INDEXES, and the task of their manifests
-_FORM: Final = 2  # of the rows of a folder
+_FORM: Final = 3  # of the rows of a folder
 _ENGINE: Final = "corpus"
 # A file that was written so shortly before it was read may change without a change of its times.
 _RECENT: Final = 50_000_000  # ns
@@ -147,8 +150,10 @@ def importing(
     if str(data).startswith(IRDS):
         of_set = str(data).removeprefix(IRDS)
         return Import(name, {"set": of_set}, partial(write_ir_dataset, of_set))
-    inputs = Inputs.of(Path(data), indexes, name, read_all, everything)
-    recipe = {"version": __version__, "form": _FORM, "whole": whole, "files": inputs.digest}
+    recipe: dict[str, Any] = {"version": __version__, "form": _FORM, "analysis": VERSION}
+    recipe["whole"] = whole
+    inputs = Inputs.of(Path(data), indexes / FILES / name, recipe, read_all, everything)
+    recipe["files"] = inputs.digest
     if everything:
         recipe["everything"] = True
     return Import(name, recipe, partial(write_files, inputs.listing, whole=whole), inputs)
@@ -210,14 +215,19 @@ class Inputs:
     before: dict[str, Any]  # what was remembered
 
     @classmethod
-    def of(cls, data: Path, indexes: Path, name: str, read_all: bool, everything: bool) -> Inputs:
-        """Read the files that are not remembered as they are."""
-        before = _read(_note(indexes / FILES / name, data))
+    def of(
+        cls, data: Path, folder: Path, recipe: Mapping[str, Any], read_all: bool, everything: bool
+    ) -> Inputs:
+        """Read the files that are not remembered as they are.
+
+        Of the last import of this path, the rows made by the same `recipe` can be taken over.
+        """
+        before = _read(_note(folder, data))
         known: dict[str, list[Any]] = {}
         if not read_all:
             known = before.get("files", {})
 
-        listing = listed_sources(data, indexes, everything)
+        listing = listed_sources(data, folder.parents[1], everything)
         root = listing.real_root
         own = set(listing.names)
         beside = [name for name in [*TAKEN_OVER, *known] if name not in own]
@@ -226,6 +236,9 @@ class Inputs:
         states = _states(listing.root, watched, known)
         # What a file takes in may be there only now.
         if states != known or before.get("others") != listing.others:
+            if not read_all and isinstance(before.get("import"), str):
+                listing.former = FormerRows(folder / before["import"], recipe)
+            listing.digests = _contents(states)
             taken = (os.path.relpath(path, root) for path in listing.plan.taken)
             beside = [name for name in beside if name in TAKEN_OVER]
             watched = dict.fromkeys([*listing.names, *beside, *sorted(taken)])
@@ -234,8 +247,9 @@ class Inputs:
 
     @property
     def digest(self) -> str:
-        """A digest of the names and contents of the files."""
+        """A digest of the names and contents of the files, and of where books begin."""
         lines = sorted(f"{name}\0{digest}" for name, digest in _contents(self.states).items())
+        lines += [name for name in self.listing.others if name.endswith(OF_BOOKS)]
         text = "\n".join(lines)
         return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 

@@ -19,6 +19,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from arqmath_bm25.collection.folder_texts import inside, text_of
+from arqmath_bm25.collection.kept_rows import FormerRows
 from arqmath_bm25.collection.own_documents import LONGEST_ID, QRELS, QUERIES
 from arqmath_bm25.collection.taken_in import Plan, planned
 from arqmath_bm25.core.errors import InputError
@@ -46,6 +47,8 @@ class Listing:
     names: list[str] = field(default_factory=list)  # of those that are read, in order
     others: list[str] = field(default_factory=list)  # of other forms
     left_out: dict[str, str] = field(default_factory=dict)  # files and folders, with the reason
+    digests: dict[str, str] = field(default_factory=dict)  # of the bytes of files
+    former: FormerRows = field(default_factory=FormerRows)
 
     @cached_property
     def files(self) -> list[Path]:
@@ -76,7 +79,12 @@ class Listing:
             return part_id(self.name_of(path), "") in asked
 
         root = self.real_root
-        return planned([root / name for name in self.names], root, is_asked)
+        alone = {
+            root / name
+            for name, file in self.former.files.items()
+            if not file.source and file.digest == self.digests.get(name)
+        }
+        return planned([root / name for name in self.names], root, is_asked, alone)
 
     def name_of(self, path: Path) -> str:
         """Return the name of a file in the folder by its real path."""

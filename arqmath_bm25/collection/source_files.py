@@ -63,6 +63,7 @@ class SourceFile:
 
     parts: list[FilePart]
     latin: set[Path]  # files whose encoding nothing declares
+    is_alone: bool  # whether it names no file to be taken in
 
 
 def read_source(path: Path, root: Path, whole: bool = False) -> SourceFile:
@@ -77,7 +78,7 @@ def read_source(path: Path, root: Path, whole: bool = False) -> SourceFile:
     if whole and parts:
         parts = [_joined(parts)]
     parts = _with_own_anchors(list(_titled(parts)))
-    return SourceFile(parts, inputs.latin)
+    return SourceFile(parts, inputs.latin, inputs.is_alone)
 
 
 def _with_lines(parts: list[FilePart], text: str) -> list[FilePart]:
@@ -316,7 +317,7 @@ def _latex_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
 
 # Markdown, notebooks, reStructuredText
 
-_OF_BOOKS: Final = ("myst.yml", "_toc.yml", "conf.py")
+OF_BOOKS: Final = ("myst.yml", "_toc.yml", "conf.py")
 
 
 def _markdown_parts(
@@ -325,7 +326,7 @@ def _markdown_parts(
     """Split Markdown at its headings and labelled statements."""
     text = inputs.expanded(text, path)
     values, begin = front_matter(text)
-    loose = loose or _is_in_book(path.parent, inputs.root)
+    loose = loose or is_in_book(path.parent, inputs.root)
     html = source_html(text, "markdown", loose)
     title = str(values.get("title") or "")
     macros = _macros_of_myst(values.get("math"))
@@ -348,11 +349,11 @@ def _macros_of_myst(values: Any) -> Macros:
 
 
 @lru_cache(maxsize=1024)
-def _is_in_book(folder: Path, root: Path) -> bool:
+def is_in_book(folder: Path, root: Path) -> bool:
     """Return whether a folder is below the configuration of Jupyter Book, MyST or Sphinx."""
-    if any((folder / name).is_file() for name in _OF_BOOKS):
+    if any((folder / name).is_file() for name in OF_BOOKS):
         return True
-    return folder != root and root in folder.parents and _is_in_book(folder.parent, root)
+    return folder != root and root in folder.parents and is_in_book(folder.parent, root)
 
 
 def _tags(value: Any) -> Iterator[str]:

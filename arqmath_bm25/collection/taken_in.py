@@ -7,9 +7,10 @@ in by directives and embedded notes, relative to the file itself.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +72,8 @@ class SourceInputs:
         self.body: set[Path] = set()  # those of them after \begin{document}
         self.is_frame = False  # whether most words of the body are of files that are taken in
         self.latin: set[Path] = set()  # files whose encoding nothing declares
+        self.is_alone = True  # whether it names no file to be taken in, be there one or not
+        self.source = ""  # a digest of the whole text, of one that names files
         self._encoding = ""  # of the main file
         self._once: set[Path] = set()
         self._flags = {"iffalse": False, "iftrue": True}
@@ -99,6 +102,14 @@ class SourceInputs:
         source = self._latex(text, (path.parent, path.parent), 0)
         self.is_frame = 2 * _words(own) <= _words(source.partition(BEGIN)[2])
         return source
+
+    def digest(self, path: Path) -> None:
+        """Read the main file with those that it takes in, and note a digest of them all."""
+        text = self.expanded(self.read(path), path)
+        if not self.is_alone:
+            latin = sorted(map(str, self.latin))
+            content = "\n".join([text, *latin]).encode("utf-8", "surrogatepass")
+            self.source = hashlib.sha256(content).hexdigest()
 
     def _take(self, file: Path | None, depth: int, stays: bool = False) -> str | None:
         """Return the text of a file that is taken in now; None if it was already.
@@ -232,6 +243,7 @@ class SourceInputs:
 
     def _file(self, folders: tuple[Path, ...], *names: str) -> Path | None:
         """Return the file of the folder that names mean, None if there is none."""
+        self.is_alone = False
         for folder in dict.fromkeys((*folders, self.root)):
             for name in names:
                 file = inside(folder / name, self.root)
@@ -253,8 +265,12 @@ class Plan:
         return set().union(*(each.taken for each in self.inputs.values()))
 
 
-def planned(files: Sequence[Path], root: Path, named: Callable[[Path], bool]) -> Plan:
+def planned(
+    files: Sequence[Path], root: Path, named: Callable[[Path], bool], alone: Container[Path] = ()
+) -> Plan:
     """Find the main files of a real folder; files that are `named` stay.
+
+    Files that are known to be `alone`, as they name none to be taken in, are not read.
 
     Of files that take in each other, the first one stays. Of main files that take in the same
     chapters the one that takes in most, then the one with the shorter path.
@@ -264,9 +280,9 @@ def planned(files: Sequence[Path], root: Path, named: Callable[[Path], bool]) ->
 
     def add(path: Path) -> None:
         inputs[path] = SourceInputs(root)
-        if path.suffix.lower() in _TAKE_IN:
+        if path.suffix.lower() in _TAKE_IN and path not in alone:
             with suppress(Exception):  # its reader says why it cannot be read
-                inputs[path].expanded(inputs[path].read(path), path)
+                inputs[path].digest(path)
         taken.update(inputs[path].taken)
 
     for path in files:

@@ -1,0 +1,74 @@
+"""The rows that each file of a folder was read into, taken over from the former import.
+
+Beside the corpus of an import, `rows.json` has for each file what its rows depend on and which
+lines of the corpus they are. A file whose rows would be the same is not read again.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from arqmath_bm25.collection.own_documents import CORPUS
+from arqmath_bm25.core.errors import NoIndexError
+from arqmath_bm25.core.manifest import Manifest
+from arqmath_bm25.core.writing import written_json
+
+ROWS: Final = "rows.json"
+
+
+class KeptRow(NamedTuple):
+    """A line of a corpus, and the labels that are resolved when all files are read."""
+
+    doc_id: str
+    digest: str  # of title and text
+    labels: Sequence[str]  # that others may refer to
+    references: Sequence[str]  # labels that it refers to
+    statement: str
+    length: int = 0  # of the line, in bytes
+
+
+class KeptFile(NamedTuple):
+    """The rows of a file, and what they depend on besides its path."""
+
+    digest: str  # of its bytes; "" if its rows depend on those of other files
+    source: str  # a digest of it with the files that it takes in; "" if it names none
+    in_book: bool
+    latin: list[str]  # names of it and what it takes in, where nothing declares the encoding
+    rows: list[KeptRow]
+
+
+class FormerRows:
+    """The rows of the files of an import, by the name of the file."""
+
+    def __init__(self, store: Path | None = None, recipe: Mapping[str, Any] | None = None) -> None:
+        """Read the rows of a store; of one that is damaged or read otherwise there are none."""
+        self.files: dict[str, KeptFile] = {}
+        self._begins: dict[str, int] = {}
+        if store is None or recipe is None:
+            return
+        with suppress(NoIndexError, OSError):
+            manifest = Manifest.of(store)
+            if recipe.items() <= manifest.recipe.items() and not manifest.damage(store):
+                with (store / CORPUS).open("rb") as corpus:
+                    self._corpus = mmap.mmap(corpus.fileno(), 0, access=mmap.ACCESS_READ)
+                self._note(written_json(store / ROWS) or {})
+
+    def _note(self, files: Mapping[str, Any]) -> None:
+        begin = 0
+        for name, written in files.items():
+            file = KeptFile(*written)
+            rows = [KeptRow(*row) for row in file.rows]
+            self.files[name] = file._replace(rows=rows)
+            self._begins[name] = begin
+            begin += sum(row.length for row in rows)
+
+    def lines(self, name: str) -> Iterator[bytes]:
+        """Yield the lines of a file, with the references of that import."""
+        begin = self._begins[name]
+        for row in self.files[name].rows:
+            yield self._corpus[begin : begin + row.length]
+            begin += row.length
