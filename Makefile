@@ -170,9 +170,9 @@ slowdown: $(READY) ## does this tree take more CPU time than its parent? make sl
 extras: .venv/.extras .venv-bench/.ready
 
 .venv/.extras: requirements-browser.lock requirements-notebook.lock requirements-opensearch.lock \
-  requirements-spark.lock | $(READY)
+  requirements-pdf.lock requirements-spark.lock | $(READY)
 	@$(pip); quietly="install --quiet --disable-pip-version-check --no-compile --no-deps"; \
-	  for lock in browser notebook opensearch; do \
+	  for lock in browser notebook opensearch pdf; do \
 	  $$pip $$quietly --require-hashes --only-binary :all: -r requirements-$$lock.lock || exit 1; done; \
 	  $$pip $$quietly --require-hashes -r requirements-spark.lock  # published as source alone
 	@touch $@
@@ -218,6 +218,7 @@ lock: ## resolve the lock files anew (needs uv)
 	$(export) --only-group bench -o requirements-bench.lock
 	$(export) --only-group notebook -o requirements-notebook.lock
 	$(export) --only-group opensearch -o requirements-opensearch.lock
+	$(export) --only-group pdf -o requirements-pdf.lock
 	$(export) --only-group spark -o requirements-spark.lock
 	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header \
 	  --python-version 3.11 --group release -o requirements-release.lock

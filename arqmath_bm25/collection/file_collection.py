@@ -42,6 +42,10 @@ _MACROS: Final = "macros.tex"
 TAKEN_OVER: Final = (QUERIES, *QRELS, _MACROS)
 _NAMED: Final = 5  # files that have changed, or are copies
 _LISTED: Final = 100  # files that are left out for one reason
+_CONVERTED: Final = {
+    ".docx": " (`pandoc a.docx -t markdown -o a.md` keeps its formulas)",
+    ".pdf": " (read by words after pip install 'arqmath-bm25[pdf]')",
+}
 _encode: Final = json.JSONEncoder(ensure_ascii=False).encode
 _LONGEST_LINE: Final = 1 << 27  # bytes
 
@@ -310,7 +314,9 @@ def _tell_of(listing: Listing, read: int, left_out: Mapping[str, str]) -> None:
     from arqmath_bm25.core.progress import counted, tell
 
     endings = Counter(ending_of(name) or "without an ending" for name in listing.others)
-    said = [f"{count:,} {ending}" for ending, count in sorted(endings.items())]
+    said = []
+    for ending, count in sorted(endings.items()):
+        said.append(f"{count:,} {ending}{_CONVERTED.get(ending, '')}")
     names = dict[str, list[str]]()
     for name, reason in left_out.items():
         names.setdefault(reason, []).append(name)
@@ -334,8 +340,8 @@ def _tell_of_texts(
         parts = counted(copies.total(), "parts")
         first = _first(list(copies))
         tell(f"{root}: {parts} left out, with title and text of others ({first})")
-    if any(name.lower().endswith(".typ") for name in names):
-        tell(f"{root}: formulas of Typst are read as words")
+    if any(name.lower().endswith((".typ", ".pdf")) for name in names):
+        tell(f"{root}: formulas of Typst and PDF are read as words")
     if latin:
         tell(f"{root}: read as Latin-1, as nothing else is declared: {_first(latin)}")
 

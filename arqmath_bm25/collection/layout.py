@@ -187,7 +187,10 @@ def _unknown(data: Path) -> InputError:
         return InputError(f"DATA={data}: an archive; unpack it and give the unpacked data")
 
     if data.is_file() and data.suffix.lower() == ".pdf":
-        return InputError(f"DATA={data}: PDF is not read; give its LaTeX, HTML or text")
+        return InputError(
+            f"DATA={data}: PDF is not read; give its LaTeX, HTML or text, or "
+            "pip install 'arqmath-bm25[pdf]'"
+        )
 
     if "*" in data.name:
         return InputError(f"DATA={data}: no such file; give the folder, {data.parent}")

@@ -129,11 +129,15 @@ def listed(
         ):
             names = [name for name in names if not name.startswith(output)]
             listing.left_out[output] = f"{len(written):,} files written from sources that are read"
+    found = set(names)
     for name in names:
-        if ending_of(name) in endings and is_source(data / name):
-            listing.names.append(name)
-        else:
+        source = f"{name[:-4]}.tex"
+        if ending_of(name) not in endings or not is_source(data / name):
             listing.others.append(name)
+        elif name.lower().endswith(".pdf") and source in found:
+            listing.left_out[name] = f"{source} is read"
+        else:
+            listing.names.append(name)
     return listing
 
 

@@ -80,7 +80,7 @@ class UserDocument(NamedTuple):
     as_post: str = ""  # of a part of a file: its text as the HTML of a post
     type: str = ""  # of a part of a file: theorem, section, …
     file: str = ""  # of a part of a file: its path within the folder
-    line: int = 0  # where the part begins in the file; 0: unknown
+    line: int = 0  # where the part begins in the file, in a PDF its page; 0: unknown
     repaired: int = 0  # commands that had lost their backslash to an escape of JSON
 
     def kind_under(self, delimiters: Delimiters) -> Kind:
@@ -97,9 +97,16 @@ class UserDocument(NamedTuple):
     @property
     def place(self) -> str:
         """The file and line of a part, as `a.md:12`; empty if they are unknown."""
-        if self.file and self.line > 0:
-            return f"{self.file}:{self.line}"
-        return ""
+        if not self.file or self.line == 0:
+            return ""
+        if self.is_pdf:
+            return f"{self.file}, page {self.line}, words only"
+        return f"{self.file}:{self.line}"
+
+    @property
+    def is_pdf(self) -> bool:
+        """Whether it is a part of a PDF."""
+        return self.file.lower().endswith(".pdf")
 
     @property
     def is_html(self) -> bool:

@@ -1,4 +1,4 @@
-r"""Source files as documents: LaTeX, Markdown, HTML, formal languages, notebooks, plain text.
+r"""Source files as documents: LaTeX, Markdown, HTML, formal languages, notebooks, PDF, plain text.
 
 A file is split where its author did: at headings and, in LaTeX, at labelled statements with the
 proofs that follow them. A part of `week1.tex` has the id `week1.tex#LABEL`, with the label of a
@@ -16,7 +16,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from html import unescape
+from html import escape, unescape
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -31,6 +32,7 @@ from arqmath_bm25.analysis.latex_html import BALANCED, BESIDE_TITLE, latex_html,
 from arqmath_bm25.analysis.macros import Macro, Macros, preamble_macros
 from arqmath_bm25.analysis.markdown_html import front_matter
 from arqmath_bm25.collection.formal_files import formal_parts
+from arqmath_bm25.collection.pdf_files import pdf_sections
 from arqmath_bm25.collection.taken_in import BEGIN, END, SourceInputs
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import parse_json
@@ -72,9 +74,12 @@ def read_source(path: Path, root: Path, whole: bool = False) -> SourceFile:
     Raises InputError for a file that is not UTF-8, or is not of the form that its ending says.
     """
     inputs = SourceInputs(root)
-    text = inputs.read(path)
     reader = READERS[path.suffix.lower()]
-    parts = _with_lines(reader(text, path, inputs), text)
+    if reader is _pdf_parts:
+        parts = reader("", path, inputs)
+    else:
+        text = inputs.read(path)
+        parts = _with_lines(reader(text, path, inputs), text)
     if whole and parts:
         parts = [_joined(parts)]
     parts = _with_own_anchors(list(_titled(parts)))
@@ -499,6 +504,16 @@ def _formal_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]
     return parts
 
 
+def _pdf_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
+    parts = []
+    for page, title, words in pdf_sections(path):
+        title = title or f"{path.stem}, page {page}"
+        html = f"<p>{escape(words)}</p>"
+        anchor = f"page={page}"
+        parts.append(FilePart(anchor, title, html, "post", html=html, line=page))
+    return parts
+
+
 FileReader = Callable[[str, Path, SourceInputs], list[FilePart]]
 # A further form of files is a reader and a line here.
 READERS: Final[dict[str, FileReader]] = {
@@ -522,3 +537,5 @@ READERS: Final[dict[str, FileReader]] = {
     ".xhtml": _html_parts,
     ".xml": _pretext_parts,
 }
+if find_spec("pypdfium2"):
+    READERS[".pdf"] = _pdf_parts

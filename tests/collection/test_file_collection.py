@@ -30,7 +30,7 @@ FILES = {
     "note.txt": "Primes are infinitely many.",
     ".git/config.md": "hidden",
     "node_modules/x/README.md": "a package",
-    "slides.pdf": "%PDF",
+    "slides.odt": "PK",
     "picture.PNG": "x",
 }
 
@@ -96,7 +96,7 @@ def test_what_is_left_out_is_counted(notes: Path, tmp_path: Path) -> None:
     (notes / "broken.md").write_bytes(b"a\0")
     said = printed("index", "docs", "--data", notes, "--indexes", tmp_path, "--engine", "flat")
     assert "6 documents indexed" in said
-    assert ("5 files read; left out: 1 .pdf, 1 .png, 3 named below") in said
+    assert ("5 files read; left out: 1 .odt, 1 .png, 3 named below") in said
     assert "left out, it holds the character NUL; a text was expected: broken.md" in said
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parents[2]
 FILES: Final = (
+    "collection/test_pdf_files.py",
     "core/test_spark.py",
     "engines/test_opensearch*.py",
     "faces/test_ecosystem.py",  # the peers

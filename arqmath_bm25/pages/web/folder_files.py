@@ -21,6 +21,7 @@ from arqmath_bm25.collection.folder_texts import inside
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from arqmath_bm25.collection.own_documents import UserDocument
     from arqmath_bm25.tasks.open_index import Index
 
 _TYPES: Final = {
@@ -71,6 +72,15 @@ class FolderFiles:
         if file and _kind(file).startswith("image/"):
             return f"{self._prefix}/files/{quote(name)}"
         return None
+
+    def address(self, document: UserDocument) -> str:
+        """Return the path of the file of a document, of a PDF at its page; "" if it is not sent."""
+        if self._find(document.file) is None:
+            return ""
+        path = f"/files/{quote(document.file)}"
+        if document.is_pdf:
+            path += f"#page={document.line}"
+        return path
 
     def send(self, request: Request) -> Response:
         """Return the answer with a file; HTTPException if there is none to send."""

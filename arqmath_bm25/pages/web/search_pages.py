@@ -230,7 +230,7 @@ class SearchPages:
         threads: dict[str, list[ShownHit]] = {}
         for result in results:
             hits = threads.setdefault(result.thread, [])
-            hits.append(shown_hit(result, query, writer, self._collection))
+            hits.append(shown_hit(result, query, writer, self._collection, self._files))
 
         return {
             "query": query,

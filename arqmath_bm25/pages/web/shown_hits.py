@@ -19,6 +19,7 @@ from arqmath_bm25.tasks.task import Found
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from arqmath_bm25.pages.web.folder_files import FolderFiles
     from arqmath_bm25.pages.web.search_query import SearchQuery
 
 # Lengths in characters: of the heading of an untitled document, of a text in a JSON answer, of a
@@ -58,7 +59,7 @@ class ShownHit:
     question: Post | None
     tags: tuple[str, ...]
     place: str  # file and line of a part of a file
-    page: str  # the path of the page with the whole document
+    page: str  # the path of the page with the whole document, or of the PDF at its page
     link: str  # its address on the web; empty if unknown
     site: str  # the host name of that address
     like: str  # a query for similar documents
@@ -78,7 +79,11 @@ class ShownHit:
 
 
 def shown_hit(
-    result: Result, query: SearchQuery, writer: PostWriter, collection: Collection
+    result: Result,
+    query: SearchQuery,
+    writer: PostWriter,
+    collection: Collection,
+    files: FolderFiles | None = None,
 ) -> ShownHit:
     """Return what the page of a query shows of a hit."""
     hit = result.hit
@@ -90,6 +95,9 @@ def shown_hit(
     if found.formula:
         formula = writer.formula(found.formula, display=True)
 
+    page = page_of(hit, found, query)
+    if files and found.document and found.document.is_pdf:
+        page = files.address(found.document) or page
     link = web_address(found, collection)
     return ShownHit(
         hit_id=hit.doc_id,
@@ -101,7 +109,7 @@ def shown_hit(
         question=found.question,
         tags=tags_of(found),
         place=getattr(found.document, "place", ""),
-        page=page_of(hit, found, query),
+        page=page,
         link=link,
         site=urlsplit(link).hostname or "",
         like=query_like(content),
