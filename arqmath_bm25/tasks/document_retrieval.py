@@ -379,6 +379,17 @@ class _DocumentTable:
         """Return whether there is a document with this id."""
         return bool(self.ids.find([doc_id])[0] >= 0)
 
+    def beside(self, document: UserDocument) -> dict[str, str]:
+        """Return the ids of the documents before and after one in its file: `prev` and `next`."""
+        (row,) = self.ids.find([document.doc_id]).tolist()
+        found = {}
+        for place, other in (("prev", row - 1), ("next", row + 1)):
+            if document.file and 0 <= other < len(self.ids):
+                read = self._at(other)
+                if read and read.file == document.file:
+                    found[place] = read.doc_id
+        return found
+
     def read(self, doc_id: str) -> UserDocument | None:
         """Return a document; None if its row is not the one that was indexed.
 
@@ -388,6 +399,9 @@ class _DocumentTable:
         if row < 0:
             raise InputError(f"{self.corpus}: there is no document {shown(doc_id)}")
 
+        return self._at(row)
+
+    def _at(self, row: int) -> UserDocument | None:
         offset, length, digest = self._rows[row].tolist()
         text = os.pread(self._file, length, offset)
         if _digest(text) != digest:

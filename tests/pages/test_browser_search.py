@@ -131,6 +131,20 @@ def test_formulas_are_copied(browser: Chrome, search_page: str) -> None:
     assert complaints(browser) == []
 
 
+def test_the_link_of_a_document_is_copied(browser: Chrome, documents: str) -> None:
+    browser.get(f"{documents}/documents/thm%2F1?q=triangle")
+    link = browser.find_element(CSS, ".copy")
+    link.send_keys(Keys.ENTER)
+    status = browser.find_element(CSS, ".copied")
+    until(browser, lambda _: status.text)
+    assert status.text == f"Copied: {documents}/documents/thm%2F1"
+    again = browser.find_element(CSS, "#again")
+    again.clear()
+    again.send_keys(Keys.CONTROL, "v")
+    assert again.get_property("value") == f"{documents}/documents/thm%2F1"
+    assert complaints(browser) == []
+
+
 def test_results_come_while_one_types_and_keys_lead_through_them(
     browser: Chrome, search_page: str
 ) -> None:

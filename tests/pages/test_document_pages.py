@@ -79,6 +79,33 @@ def test_an_untitled_document_is_headed_by_its_first_paragraph(tmp_path: Path) -
 GROUPS = r"\newcommand{\G}{\mathbb G}\section{Groups}A \emph{group} is $\G$."
 
 
+def test_sections_of_a_file_lead_to_each_other(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    (notes / "sub").mkdir(parents=True)
+    (notes / "sub/a.md").write_text(
+        "# One\n\nAn ant.\n\n# All $n$\n\nA bee.\n\n# Three\n\nA cat.\n"
+    )
+    (notes / "sub/b.md").write_text("# Four\n\nA dog.\n")
+    with running(folder_site(notes, tmp_path / "indexes")) as address:
+        client = Client(address)
+        reached = {}
+        for query in ("ant", "bee", "cat", "dog"):
+            link = page(client, "/", q=query).css_first(".hit-link").attributes["href"]
+            shown = page(client, link)
+            links = shown.css("nav.pages a, .copy")
+            reached[query] = [(each.text(), each.attributes["href"]) for each in links]
+            whole = shown.css_first("a[href^='/files/']").attributes["href"]
+            assert client.get(whole).status == 200
+    ids = ["a.md%23one", "a.md%23all-n", "a.md%23three", "b.md%23four"]
+    one, several, three, four = (f"/documents/sub%2F{name}" for name in ids)
+    assert reached == {
+        "ant": [("copy link", one), ("Next: All n", several)],
+        "bee": [("copy link", several), ("Previous: One", one), ("Next: Three", three)],
+        "cat": [("copy link", three), ("Previous: All n", several)],
+        "dog": [("copy link", four)],
+    }
+
+
 def test_source_is_shown_as_readers_see_it(tmp_path: Path) -> None:
     rows = [
         {"id": "md", "kind": "markdown", "text": "# Primes of $n$\n\nThere are **many** `primes`."},

@@ -119,23 +119,26 @@ for (const one of document.querySelectorAll(".post math[title]")) {
   one.tabIndex = 0;
 }
 
-const copy = one => {
-  const latex = one.getAttribute("title");
+const copy = text => {
   const put = event => {
-    event.clipboardData.setData("text/plain", latex);
+    event.clipboardData.setData("text/plain", text);
     event.preventDefault();
   };
   document.addEventListener("copy", put); // unlike navigator.clipboard, without HTTPS too
   const done = document.execCommand("copy");
   document.removeEventListener("copy", put);
-  said.textContent = done ? `Copied: ${latex}` : latex; // else it can be marked here
+  said.textContent = done ? `Copied: ${text}` : text; // else it can be marked here
   setTimeout(() => { said.textContent = ""; }, 4000);
 };
 document.addEventListener("click", event => {
   const one = formula(event.target);
-  if (one && getSelection().isCollapsed) copy(one);
+  if (one && getSelection().isCollapsed) copy(one.getAttribute("title"));
+  const link = event.target.closest("a.copy");
+  if (!link) return;
+  event.preventDefault();
+  copy(link.href);
 });
 document.addEventListener("keydown", event => {
   const one = event.key === "Enter" && formula(event.target);
-  if (one) copy(one);
+  if (one) copy(one.getAttribute("title"));
 });

@@ -27,7 +27,7 @@ from arqmath_bm25.analysis.html import Content, Formula, as_body, read_title
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError, NoPartsError
 from arqmath_bm25.core.progress import counted, tell
-from arqmath_bm25.core.records import Topic
+from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.engines.lucene.jvm import detaching
 from arqmath_bm25.pages.page_files import templates
 from arqmath_bm25.pages.post_html import PostWriter
@@ -314,30 +314,43 @@ class SearchPages:
     def _document(self, doc_id: str, found: Found, task: str, query: str) -> Response:
         """Return the page of a document."""
         query_content = self._content(query, task)
+        document = found.document
         writer = PostWriter([query_content], self._delimiters, self._macros)
-        if self._files and found.document:
-            picture = partial(self._files.picture, found.document.file)
+        file = ""
+        if self._files and document:
+            picture = partial(self._files.picture, document.file)
             writer = PostWriter([query_content], self._delimiters, self._macros, picture)
+            file = self._files.address(document)
         title = heading(doc_id, found)
         content = content_of(found)
-        if found.document:
-            body = found.document.body(found.delimiters)
-        else:
-            body = as_body(content)
+        body = as_body(content)
+        beside = {}
+        if document:
+            body = document.body(found.delimiters)
+            index = self._indexes[task]
+            for place, other in index.texts.beside(document).items():
+                beside[place] = self._linked(other, index, writer)
 
         return self._page(
             "document.html",
             doc_id=doc_id,
-            place=getattr(found.document, "place", ""),
+            place=getattr(document, "place", ""),
             title=writer.content(title),
             plain_title=title.text,
             body=writer.body(body),
+            file=file,
+            beside=beside,
             tags=tags_of(found),
             link=web_address(found, self._collection),
             like=query_like(content),
             asked=query,
             task=task,
         )
+
+    def _linked(self, doc_id: str, index: Index, writer: PostWriter) -> tuple[str, Markup]:
+        """Return the id and the title of a document, for a link to it."""
+        found = index.task.found(Hit(doc_id, 0), index)
+        return doc_id, writer.content(heading(doc_id, found))
 
     def _thread_page(self, request: Request) -> Response:
         """Show the thread of a post, with the words and formulas of a query marked."""
