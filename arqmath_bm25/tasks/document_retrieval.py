@@ -379,6 +379,10 @@ class _DocumentTable:
         """Return whether there is a document with this id."""
         return bool(self.ids.find([doc_id])[0] >= 0)
 
+    def all(self) -> Iterator[UserDocument]:
+        """Yield the documents whose rows are those that were indexed."""
+        return filter(None, map(self._at, range(len(self.ids))))
+
     def beside(self, document: UserDocument) -> dict[str, str]:
         """Return the ids of the documents before and after one in its file: `prev` and `next`."""
         (row,) = self.ids.find([document.doc_id]).tolist()

@@ -25,7 +25,9 @@ PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+LONG = f"{'d' * 250}/{'e' * 250}/{'f' * 99}.md"  # an id has at most 512 bytes
 FILES = {
+    LONG: b"# Long\n\nA long path\n",
     "circle.md": b"# Circle\n\nA circle ![round](pics/a%20b.png) ![far](https://e.example/x.png)\n",
     "sub/line.md": b'# Line\n\nA line ![up](../pics/a%20b.png "t") ![gone](none.png)\n'
     b"![out](../../secret.png) ![text](../circle.md) ![link](../leak.png) ![no](//[e/x.png)\n",
@@ -120,6 +122,7 @@ def test_bitmaps_are_sent_in_the_page(notes: Client, name: str, kind: str) -> No
         ("act.svg", "image/svg+xml"),
         ("page.html", "text/plain; charset=utf-8"),
         ("sub/line.md", "text/plain; charset=utf-8"),
+        (LONG, "text/plain; charset=utf-8"),
     ],
 )
 def test_what_could_act_is_an_attachment_without_rights(

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
 
-import numpy as np
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, Response
 
@@ -46,9 +45,7 @@ class FolderFiles:
     @cached_property
     def _sources(self) -> set[str]:
         """The names of the files that have documents."""
-        ids = self._index.texts.ids
-        written = (doc_id.decode().partition("#")[0] for doc_id in ids.of(np.arange(len(ids))))
-        return set(map(unquote, written))
+        return {document.file for document in self._index.texts.all()}
 
     def _find(self, name: str) -> Path | None:
         """Return the file of a name in the folder; None if the page does not send it."""
