@@ -12,7 +12,7 @@ import weakref
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
@@ -382,6 +382,15 @@ class _DocumentTable:
     def all(self) -> Iterator[UserDocument]:
         """Yield the documents whose rows are those that were indexed."""
         return filter(None, map(self._at, range(len(self.ids))))
+
+    @cached_property
+    def referring(self) -> Mapping[str, Sequence[str]]:
+        """The ids of the documents that refer to each document."""
+        referring: dict[str, list[str]] = {}
+        for document in self.all():
+            for other in document.references:
+                referring.setdefault(other, []).append(document.doc_id)
+        return referring
 
     def beside(self, document: UserDocument) -> dict[str, str]:
         """Return the ids of the documents before and after one in its file: `prev` and `next`."""

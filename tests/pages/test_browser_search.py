@@ -46,8 +46,9 @@ By (1), \[c = \sqrt{a^2 + b^2}.\]"""
 
 @pytest.fixture(scope="module")
 def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    refers = {"url": NOTES, "references": ["long"]}
     rows = [
-        {"id": "thm/1", "title": "Pythagoras", "text": PROOF, "tags": ["geometry"], "url": NOTES},
+        {"id": "thm/1", "title": "Pythagoras", "text": PROOF, "tags": ["geometry"], **refers},
         {"id": "long", "text": "A triangle, as " + "a long word of prose " * 300},
     ]
     with running(documents_site(tmp_path_factory.mktemp("docs"), rows)) as address:

@@ -106,6 +106,30 @@ def test_sections_of_a_file_lead_to_each_other(tmp_path: Path) -> None:
     }
 
 
+def test_a_document_names_those_that_refer_to_it(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.tex").write_text(
+        r"\section{Sums}\label{sums}Sums of $n$.\section{Series}\label{series}By \ref{sums}."
+    )
+    (notes / "b.tex").write_text(r"\section{Limits $x$}\label{limits}By \ref{sums} and \ref{none}.")
+    with running(folder_site(notes, tmp_path / "indexes")) as address:
+        client = Client(address)
+        links = {}
+        for name in ("a.tex%23sums", "a.tex%23series", "b.tex%23limits"):
+            shown = page(client, f"/documents/{name}").css("[aria-labelledby=referring] a")
+            links[name] = [(each.text(), each.attributes["href"]) for each in shown]
+        assert page(client, links["a.tex%23sums"][1][1]).css_first("h1").text() == "Limits x"
+    assert links == {
+        "a.tex%23sums": [
+            ("Series", "/documents/a.tex%23series"),
+            ("Limits x", "/documents/b.tex%23limits"),
+        ],
+        "a.tex%23series": [],
+        "b.tex%23limits": [],
+    }
+
+
 def test_source_is_shown_as_readers_see_it(tmp_path: Path) -> None:
     rows = [
         {"id": "md", "kind": "markdown", "text": "# Primes of $n$\n\nThere are **many** `primes`."},

@@ -52,6 +52,7 @@ from arqmath_bm25.pages.web.shown_hits import (
     tags_of,
     web_address,
 )
+from arqmath_bm25.tasks.cited.cited_documents import STATEMENTS
 from arqmath_bm25.tasks.post_filter import NONE_PASSES
 from arqmath_bm25.tasks.task import Found
 
@@ -65,6 +66,7 @@ _CACHE_SIZE: Final = 100
 
 # Results that can be paged through.
 _MOST_HITS: Final = 1000
+_MOST_REFERRING: Final = 100  # documents that link to one
 _SHOWN_LABELS: Final = 8  # of each kind
 # With so many waiting requests, further ones are refused for now.
 _MAX_WAITING: Final = 64
@@ -325,11 +327,15 @@ class SearchPages:
         content = content_of(found)
         body = as_body(content)
         beside = {}
+        referring = []
         if document:
             body = document.body(found.delimiters)
             index = self._indexes[task]
             for place, other in index.texts.beside(document).items():
                 beside[place] = self._linked(other, index, writer)
+            if STATEMENTS in index.manifest.counts:  # else there are no references
+                for other in index.texts.referring.get(doc_id, ())[:_MOST_REFERRING]:
+                    referring.append(self._linked(other, index, writer))
 
         return self._page(
             "document.html",
@@ -340,6 +346,7 @@ class SearchPages:
             body=writer.body(body),
             file=file,
             beside=beside,
+            referring=referring,
             tags=tags_of(found),
             link=web_address(found, self._collection),
             like=query_like(content),
