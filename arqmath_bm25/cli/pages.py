@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -12,7 +12,6 @@ import typer
 
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import THREADS, Place, SearchPlace, command_line, out
-from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.file_collection import is_file_collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RunTask
@@ -32,7 +31,8 @@ if TYPE_CHECKING:
     from arqmath_bm25.pages.web.search_pages import LatestPages
 
 _HOST: Final = "127.0.0.1"
-_PAUSE: Final = 1.5  # seconds between two looks for other indexes
+_PAUSE: Final = 1.0  # seconds between two looks at DATA, at least
+_PAUSES: Final = 20  # times as long as the last look took
 
 
 @command
@@ -169,8 +169,10 @@ def serve(
         if url is not None:
             address = f"{url} (a proxy passes on to {address})"
         out.print(f"{address}: {', '.join(opened)} of {collection.name}; Ctrl-C ends it")
-        follow = Thread(target=_follow, args=(latest, opened, place, configs), daemon=True)
-        follow.start()
+        if not (place.data and is_store(str(place.data))):
+            builds = documents is not None
+            following = (latest, opened, place, configs, builds)
+            Thread(target=_follow, args=following, daemon=True).start()
         server(latest).run(sockets=[listening])
 
 
@@ -179,38 +181,52 @@ def _follow(
     opened: Mapping[str, Index],
     place: SearchPlace,
     configs: Mapping[str, Path],
+    builds: bool,
 ) -> None:
-    """Show the indexes of changed files as soon as there are some."""
+    """Show the indexes of changed files as soon as there are some; a folder is indexed first."""
     collection = next(iter(opened.values())).collection
-    shown = _state(opened, collection)
+    shown = _state(opened, collection.layout.data)
+    said = ""
+    pause = _PAUSE
     while True:
-        time.sleep(_PAUSE)
-        with suppress(InputError, OSError):
-            state = _state(opened, collection)
-            if state == shown:
-                continue
+        time.sleep(pause)
+        began = time.monotonic()
+        try:
+            state = _state(opened, collection.rows or collection.layout.data)
+            pause = max(_PAUSE, _PAUSES * (time.monotonic() - began))
+            if state != shown:
+                now = replace(place)
+                opened = {name: _ready(now, name, configs.get(name), builds) for name in opened}
+                latest.show(opened)
+                collection = next(iter(opened.values())).collection
+                shown = _state(opened, collection.layout.data)
+            said = ""
+        except Exception as error:  # whatever it is, the former indexes answer
+            if str(error) != said:
+                said = str(error)
+                tell(f"answers stay as they are: {said}")
+            pause = max(_PAUSE, _PAUSES * (time.monotonic() - began))
 
-            now = collection.as_imported_last()
-            engine = place.chosen_engine
-            newest = {name: Index.open(now, name, configs.get(name), engine) for name in opened}
-            for index in newest.values():
-                variant, _ = index.task.served(index.task.primary, index)
-                index.search("", variant, 1)
-            latest.show(newest)
-            opened = newest
-            shown = _state(opened, collection)
 
-
-def _state(opened: Mapping[str, Index], collection: Collection) -> object:
+def _state(opened: Mapping[str, Index], data: Path) -> object:
     """Return a value that changes when other indexes or learnt references are to be shown."""
-    states: list[object] = [collection.as_imported_last().data]
+    states: list[object] = [data]
     for index in opened.values():
         states += [index.task.served(variant, index) for variant in index.variants]
-        if not collection.is_imported:
-            states += [state_of(path) for path in index.task.index_task.sources(collection)]
+        if not index.collection.is_imported:
+            sources = index.task.index_task.sources(index.collection)
+            states += [state_of(path) for path in sources]
         made = index.directory / MANIFEST  # another file if the index was made anew
         states.append(made.exists() and state_of(made))
     return states
+
+
+def _ready(place: SearchPlace, name: str, config: Path | None, builds: bool) -> Index:
+    """Open the index of a task; InputError if it cannot be searched."""
+    index = place.opened(name, config, builds)
+    variant, _ = index.task.served(index.task.primary, index)
+    index.search("", variant, 1)
+    return index
 
 
 def _by_task(configs: Iterable[Path]) -> dict[str, Path]:
@@ -244,11 +260,7 @@ def _opened(place: SearchPlace, configs: Mapping[str, Path], builds: bool) -> di
         has_stores = bool(stores(place.collection.directory / name))
         try:
             with place.naming_the_build(configs.get(name)):
-                index = place.opened(name, configs.get(name), builds)
-                # What does not serve is told before the first search.
-                variant, _ = index.task.served(index.task.primary, index)
-                index.search("", variant, 1)
-                opened[name] = index
+                opened[name] = _ready(place, name, configs.get(name), builds)
         except InputError as error:
             if has_stores or builds:
                 missing.append(error)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ from arqmath_bm25.cli.shared.options import (
 )
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.imports import is_of_rows
+from arqmath_bm25.core.building import patiently
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS, year_of
 from arqmath_bm25.core.progress import counted, progress, some, tell
@@ -106,7 +108,10 @@ def index(
             collection = collection.configured(chosen).imported(overwrite)
         tasks = [of_config(name, collection, config).index_task for name in names]
         for content in with_needed(tasks, collection):
-            for built in ensure(content, workers, engines, keep_documents):
+            build = partial(ensure, content, workers, engines, keep_documents)
+            if collection.is_imported:  # a server indexes it as well
+                build = partial(patiently, build)
+            for built in build():
                 state = "up to date"
                 if built.manifest:
                     counts, seconds = built.manifest.counts, built.manifest.seconds

@@ -17,7 +17,6 @@ from arqmath_bm25.collection.imports import (
     import_name,
     imported,
     importing,
-    last_import,
     rows_of,
 )
 from arqmath_bm25.collection.layout import QUICKLY_READ, Layout, ntcir_topics
@@ -151,14 +150,13 @@ class Collection:
             raise NoIndexError(f"{why}; index it (task docs; in Python: index('docs'))", "docs")
         return Layout(found.store(self.indexes))
 
-    def as_imported_last(self) -> Self:
-        """Return the collection of the last import of its path, or as it is now if it has none."""
-        now = replace(self)
-        if isinstance(self.data, Path) and self.is_imported:
-            place = last_import(self.data, self.indexes, self.whole, self.everything)
-            if place:
-                now = replace(self, data=place)
-        return now
+    @property
+    def rows(self) -> Path | None:
+        """The import of DATA as it is now, written or not; None if DATA is read as it is."""
+        if self.data is None or not self.is_imported:
+            return None
+        now = importing(self.data, self.indexes, self.whole, everything=self.everything)
+        return now.store(self.indexes)
 
     @cached_property
     def premises(self) -> PremiseFiles:

@@ -191,20 +191,6 @@ def rows_of(sources: Sequence[Source], folder: Path) -> Path | None:
     return None
 
 
-def last_import(data: Path, indexes: Path, whole: bool, everything: bool) -> Path | None:
-    """Return the import that was made of a path last; None if it is unknown or read otherwise."""
-    folder = indexes / FILES / folder_name(data)
-    name = _read(_note(folder, data)).get("import")
-    if not isinstance(name, str):
-        return None
-    manifest = readable_manifest(folder / name)
-    if manifest is None or manifest.recipe.get("whole") != whole:
-        return None
-    if manifest.recipe.get("everything", False) != everything:
-        return None
-    return folder / name
-
-
 @dataclass(frozen=True)
 class Inputs:
     """The files of one path with their states and digests."""

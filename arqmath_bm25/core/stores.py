@@ -10,12 +10,12 @@ import os
 import re
 import weakref
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Final
 
 from arqmath_bm25.core.building import remove, under_construction, unfinished
-from arqmath_bm25.core.errors import NoIndexError
+from arqmath_bm25.core.errors import BusyError, NoIndexError
 from arqmath_bm25.core.manifest import MANIFEST, Manifest, digest_of, minor
 from arqmath_bm25.core.system import lock
 from arqmath_bm25.core.writing import Source
@@ -147,14 +147,14 @@ def keep(store: Path, user: object) -> None:
 
 
 def remove_unless_open(store: Path) -> bool:
-    """Remove a store that no process has open; return whether it is gone."""
+    """Remove a store that no process has open or is building; return whether it is gone."""
     try:
-        with (store / MANIFEST).open("rb") as file:
-            lock(file.fileno(), wait=False)
+        with ExitStack() as opened:
+            with suppress(FileNotFoundError):
+                file = opened.enter_context((store / MANIFEST).open("rb"))
+                lock(file.fileno(), wait=False)
             remove(store)
-    except FileNotFoundError:
-        remove(store)
-    except BlockingIOError:
+    except (BlockingIOError, BusyError):
         return False
     return True
 

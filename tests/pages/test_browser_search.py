@@ -168,6 +168,18 @@ def test_results_come_while_one_types_and_keys_lead_through_them(
     assert complaints(browser) == []
 
 
+def test_the_page_says_that_answers_are_of_a_newer_index(browser: Chrome, search_page: str) -> None:
+    browser.get(search_page)
+    newer = browser.find_element(CSS, "#newer")
+    browser.switch_to.active_element.send_keys("series")
+    until(browser, lambda b: b.find_elements(CSS, ".result"))
+    assert not newer.is_displayed()
+    browser.execute_script("arguments[0].dataset.index = 'flat-former'", newer)
+    browser.switch_to.active_element.send_keys(" limit")
+    until(browser, lambda _: newer.is_displayed())
+    assert newer.text == "A file was saved; answers are new."
+
+
 def test_a_hit_that_one_has_gone_to_stays(browser: Chrome, search_page: str) -> None:
     browser.get(f"{search_page}/?q=series")
     browser.switch_to.active_element.send_keys(" integral", Keys.ARROW_DOWN)

@@ -137,14 +137,14 @@ def test_the_page_shows_formulas_that_nobody_marked_and_lets_one_change_them(
     client: Client,
 ) -> None:
     tree = LexborHTMLParser(client.get("/", q="solve x^2=2 & more", task="task1").text)
-    assert tree.css_first(".advice").text().startswith("Read as a formula: ")
+    assert tree.css_first("#found .advice").text().startswith("Read as a formula: ")
     assert tree.css_first(".advice math").attributes["title"] == "x^2=2"
     assert tree.css_first("#preview math") is not None
     changed = parse_qs(urlsplit(tree.css_first(".advice a").attributes["href"]).query)
     assert changed["q"] == ["solve $x^2=2$ & more"]
     assert changed["task"] == ["task1"]
     again = LexborHTMLParser(client.get("/", q=changed["q"][0], task="task1").text)
-    assert again.css_first(".advice") is None
+    assert again.css_first("#found .advice") is None
     assert [each.text() for each in again.css(".result h3")] == [
         each.text() for each in tree.css(".result h3")
     ]

@@ -9,6 +9,7 @@ if (box) {
   const LONG = 1000; // and nothing found is told
   const preview = document.getElementById("preview");
   const status = document.getElementById("status");
+  const newer = document.getElementById("newer");
   const address = name => new URL(name, box.form.action);
   const asked = () => new URLSearchParams(new FormData(box.form));
   let timer = 0;
@@ -40,6 +41,7 @@ if (box) {
   };
 
   const tell = results => {
+    newer.hidden = results.index === newer.dataset.index;
     found.innerHTML = results.html;
     status.textContent = document.getElementById("results").textContent;
     const page = address("");

@@ -153,6 +153,7 @@ class SearchPages:
             "root": prefix,
             "brand": title,
             "tasks": self._tasks,
+            "built": {name: index.directory.name for name, index in indexes.items()},
             "variants": self._variants,
             "ranked_by": _RANKED_BY,
             "preview": lru_cache(_CACHE_SIZE)(self._render_query),
@@ -220,7 +221,8 @@ class SearchPages:
         query = read_query(request.query_params, self._tasks)
         values = self._values(query)
         template = self._templates.get_template("found.html")
-        return JSONResponse({"html": template.render(values), "count": values["count"]})
+        found = {"html": template.render(values), "count": values["count"]}
+        return JSONResponse({**found, "index": self._indexes[query.task].directory.name})
 
     def _values(self, query: SearchQuery) -> dict[str, Any]:
         """Return the values for the template of results."""
