@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from itertools import chain, count
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from arqmath_bm25.collection.source_files import READERS
 from arqmath_bm25.core.tested import read_bytes, write_checksums
@@ -17,6 +20,8 @@ from arqmath_bm25.core.tested import read_bytes, write_checksums
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from arqmath_bm25.collection.own_documents import UserDocument
 
@@ -55,8 +60,14 @@ class Labels:
         lines = list[str]()
         if (directory / FILE).exists():
             lines = read_bytes(directory / FILE).tobytes().decode().split("\n")
-        self._of = [line.split("\t") if line else [] for line in lines]
-        self.known = {label.casefold(): label for labels in self._of for label in labels}
+        by_row = [line.split("\t") if line else [] for line in lines]
+        labels = list(chain.from_iterable(by_row))
+        self._number_of = dict(zip(dict.fromkeys(labels), count()))
+        self._count = len(by_row)
+        # The number of each label of each document, and the row of that document.
+        self._numbers = np.array(list(map(self._number_of.__getitem__, labels)), np.int64)
+        self._rows = np.repeat(np.arange(self._count), list(map(len, by_row)))
+        self.known = {label.casefold(): label for label in labels}
 
     def chosen(self, query: str) -> tuple[str, list[str]]:
         """Return a query without the labels that are typed in it, and these; others are text."""
@@ -70,13 +81,20 @@ class Labels:
             query = " ".join(query.split())
         return query, chosen
 
-    def passing(self, rows: Iterable[int], chosen: Iterable[str]) -> list[bool]:
-        """Return of each row whether it has one of the chosen labels of each kind."""
-        kinds = defaultdict(set)
+    def passing(self, chosen: Iterable[str]) -> NDArray[np.bool_]:
+        """Return of each document whether it has one of the chosen labels of each kind."""
+        kinds = defaultdict(list)
         for label in chosen:
-            kinds[label.partition(":")[0]].add(label)
-        return [all(kinds[kind].intersection(self._of[row]) for kind in kinds) for row in rows]
+            kinds[label.partition(":")[0]].append(self._number_of[label])
+        passing = np.full(self._count, True)
+        for numbers in kinds.values():
+            rows = self._rows[np.isin(self._numbers, numbers)]
+            passing &= np.bincount(rows, minlength=self._count) > 0
+        return passing
 
-    def counts(self, rows: Iterable[int]) -> Counter[str]:
-        """Return how many of some rows have each label."""
-        return Counter(label for row in rows for label in self._of[row])
+    def counts(self, rows: NDArray[np.int64]) -> Counter[str]:
+        """Return how many of some documents have each label."""
+        is_counted = np.bincount(rows, minlength=self._count) > 0
+        numbers = self._numbers[is_counted[self._rows]]
+        counts = np.bincount(numbers, minlength=len(self._number_of))
+        return +Counter(dict(zip(self._number_of, counts.tolist(), strict=True)))

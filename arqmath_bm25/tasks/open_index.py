@@ -162,15 +162,22 @@ class Index:
         if not self.labels.known:
             return self.best(topic, variant, depth, posts), Counter()
 
+        passing = self.labels.passing(chosen)
         if topic.title or not chosen:
             hits = self.best(topic, variant, max(depth, SEARCHED), posts)
-            rows = self.texts.ids.find([hit.doc_id for hit in hits]).tolist()
+            rows = np.array([self._row_of[hit.doc_id] for hit in hits], np.int64)
+            hits = list(compress(hits, passing[rows].tolist()))
+            rows = rows[passing[rows]]
         else:
-            rows = range(len(self.texts.ids))
-            hits = [Hit(doc_id.decode(), 0) for doc_id in self.texts.ids.of(np.array(rows))]
-        passes = self.labels.passing(rows, chosen)
-        counts = self.labels.counts(compress(rows, passes))
-        return list(islice(compress(hits, passes), depth)), counts
+            rows = np.flatnonzero(passing)
+            hits = [Hit(doc_id.decode(), 0) for doc_id in self.texts.ids.of(rows[:depth])]
+        return hits[:depth], self.labels.counts(rows)
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        """The rows of its documents, by id."""
+        ids = self.texts.ids.of(np.arange(len(self.texts.ids)))
+        return {doc_id.decode(): row for row, doc_id in enumerate(ids)}
 
     def completed(self, text: str) -> str:
         """Return a query that is being typed, with the words that its last one begins."""
