@@ -15,11 +15,13 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from html import escape
-from itertools import islice, pairwise, repeat
+from itertools import pairwise, repeat
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar
+from xml.sax.saxutils import unescape
 from zlib import crc32
 
 import numpy as np
@@ -37,7 +39,6 @@ F = TypeVar("F")
 
 # The stubs of lxml do not know "internal".
 _OPTIONS: Final[Any] = {"resolve_entities": "internal", "no_network": True, "huge_tree": True}
-ROWS_TOGETHER: Final = 100  # Parsing so many rows at a time takes half as long as one by one.
 _BLOCK = 1 << 20  # bytes read at a time
 _RANGE: Final = 1 << 24  # bytes that one worker scans at a time
 _ROW = b"<row "
@@ -58,6 +59,8 @@ _HAS_ID = re.compile(rb"""\sId\s*+=\s*+["']""")
 # How the archive's dumps write a row: without line breaks, and with these references only.
 _FRAME = re.compile(r'<row(?: [A-Z][A-Za-z]*=")+ ?/>')  # all but its values
 _NAME = re.compile(r" (\w+)=")
+# The references of such a row, and of one that was parsed, beside &lt; &gt; &amp;.
+_REFERENCES: Final = {"&quot;": '"', "&#x27;": "'", "&#xA;": "\n", "&#xD;": "\r"}
 _UNUSUAL_REFERENCE = re.compile(rb"&(?!(?:lt|gt|amp|quot|#x[AD]);)")
 # Bytes that such a row has only at its begin. 0xEF is the first one of U+FFFE, which XML forbids.
 _UNUSUAL_BYTES: Final = bytes(range(0x20)) + b"<\xef"
@@ -75,7 +78,6 @@ class Row(NamedTuple):
 
 
 ParsedRows = Iterator[tuple[Row, dict[str, str] | None]]  # None: broken
-ReadRows = Callable[[Path, str, int, int], ParsedRows]
 
 
 def check(path: Path, root: str) -> None:
@@ -186,16 +188,11 @@ def _check_head(path: Path, text: bytes, root: str) -> None:
 
 def parsed_rows(path: Path, root: str, begin: int = 0, end: int | None = None) -> ParsedRows:
     """Yield the rows of `rows`, each with its attributes, or None if it is broken."""
-    pieces = rows(path, root, begin, end)
-    batch = list(islice(pieces, ROWS_TOGETHER))
-    while batch:
-        parsed = _parse_jointly([row.xml for row in batch])
-        if parsed:
-            yield from zip(batch, parsed, strict=True)
+    for row, written in written_rows(path, root, begin, end):
+        if written is None:
+            yield row, None
         else:
-            for row in batch:
-                yield from _parse_singly(row)
-        batch = list(islice(pieces, ROWS_TOGETHER))
+            yield row, _resolved(written)
 
 
 def _parse_singly(piece: Row) -> ParsedRows:
@@ -204,7 +201,7 @@ def _parse_singly(piece: Row) -> ParsedRows:
     for part in _PART.finditer(xml):
         row = part["row"]
         if row:
-            attributes = _attributes(row)
+            attributes = _parsed(row)
             if attributes is not None:
                 yield Row(offset + part.start("row"), row), attributes
                 continue
@@ -266,15 +263,11 @@ def _names(frame: str) -> list[str]:
 
 
 def scan(
-    path: Path,
-    root: str,
-    work: Callable[[ParsedRows], F],
-    workers: Workers = HERE,
-    read: ReadRows = parsed_rows,
+    path: Path, root: str, work: Callable[[ParsedRows], F], workers: Workers = HERE
 ) -> list[F]:
-    """Check a dump and return `work` of the rows of its ranges of bytes, in their order.
+    """Check a dump and return `work` of the `written_rows` of its ranges of bytes, in their order.
 
-    `read` is `parsed_rows` or `written_rows`. Raises InputError as `check` does.
+    Raises InputError as `check` does.
     """
     # This module loads rich, which workers do not need.
     from arqmath_bm25.core.progress import progress
@@ -286,7 +279,7 @@ def scan(
     parts = []
 
     with progress(f"Reading {path.name}", size, "B") as advance:
-        work_on_range = partial(_work_on_range, path, root, work, read)
+        work_on_range = partial(_work_on_range, path, root, work)
         parts_of_ranges = workers.map(work_on_range, ranges)
         for (begin, end), part in zip(ranges, parts_of_ranges, strict=True):
             parts.append(part)
@@ -296,14 +289,9 @@ def scan(
 
 
 def _work_on_range(
-    path: Path,
-    root: str,
-    work: Callable[[ParsedRows], F],
-    read: ReadRows,
-    ends: tuple[int, int],
+    path: Path, root: str, work: Callable[[ParsedRows], F], ends: tuple[int, int]
 ) -> F:
-    begin, end = ends
-    return work(read(path, root, begin, end))
+    return work(written_rows(path, root, *ends))
 
 
 def scan_places(
@@ -315,7 +303,7 @@ def scan_places(
     second is its Id, or the reason why the row is left out. Rows with the Id of an earlier one are
     left out too. All rows are counted.
     """
-    parts = scan(path, root, partial(_places, place=place), workers, written_rows)
+    parts = scan(path, root, partial(_places, place=place), workers)
     counts = Counter(rows=0)
     filled = []
     for part, part_counts in parts:
@@ -361,68 +349,53 @@ def read_places(
 
     Raises InputError unless every row is as it was, with its number as this attribute.
     """
-    with path.open("rb", buffering=0) as file:
-        pieces = [os.pread(file.fileno(), length, offset) for _, offset, length, _ in places]
     rows = []
+    with path.open("rb", buffering=0) as file:
+        for number, offset, length, checksum in places:
+            piece = os.pread(file.fileno(), length, offset)
+            row = attributes(piece)
+            is_changed = crc32(piece) != checksum
+            if row is None or is_changed or row.get(attribute) != str(number):
+                raise InputError(
+                    f"{path}: the file has changed since it was indexed: the row of {attribute} "
+                    f"{number} at byte {offset:,} is another one. Run `arqmath-bm25 index` again, "
+                    "then this command."
+                )
 
-    for row, piece, place in zip(attributes(pieces), pieces, places, strict=True):
-        number, offset, _, checksum = place
-        is_changed = crc32(piece) != checksum
-        if row is None or is_changed or row.get(attribute) != str(number):
-            raise InputError(
-                f"{path}: the file has changed since it was indexed: the row of {attribute} "
-                f"{number} at byte {offset:,} is another one. Run `arqmath-bm25 index` again, then "
-                "this command."
-            )
-
-        rows.append(row)
-
+            rows.append(row)
     return rows
 
 
-def attributes(rows: Sequence[bytes]) -> list[dict[str, str] | None]:
-    """Return the attributes of every row, None for one that is broken beyond repair.
+def attributes(row: bytes) -> dict[str, str] | None:
+    """Return the attributes of a row, None if it is broken beyond repair.
 
     Repairs: bytes that are not UTF-8 become U+FFFD; characters that XML forbids are dropped.
     """
-    parsed = _parse_jointly(rows)
-    if parsed:
-        return list(parsed)
-    return [_attributes(row) for row in rows]
+    written = _written_attributes(row)
+    if written is None:
+        return _parsed(row)
+    return _resolved(written)
 
 
-def _parse_jointly(rows: Sequence[bytes]) -> list[dict[str, str]] | None:
-    """Parse several rows at once; None unless the result is one element for each row."""
-    # `&amp;` stays `&#38;` unless entities are resolved. No other one is resolved: none can be
-    # declared inside an element. A parser that met an error is not reused.
-    parser = etree.XMLParser(**_OPTIONS)
-    document = b"".join((b"<rows>", *rows, b"</rows>"))
-    try:
-        root = etree.fromstring(document, parser)
-    except etree.XMLSyntaxError:
-        return None
-
-    parsed = list(root)
-    plain = len(parsed) == len(rows) and all(row.tag == "row" and not len(row) for row in parsed)
-    if not plain:
-        return None
-    texts = [root.text]
-    for row in parsed:
-        texts += (row.text, row.tail)
-    if any(text and not text.isspace() for text in texts):
-        return None
-    return [cast("dict[str, str]", dict(row.attrib)) for row in parsed]
+def _resolved(written: dict[str, str]) -> dict[str, str]:
+    """Return attributes with characters in place of references."""
+    return {name: unescape(value, _REFERENCES) for name, value in written.items()}
 
 
-def _attributes(row: bytes) -> dict[str, str] | None:
+def _parsed(row: bytes) -> dict[str, str] | None:
+    """Parse a row that may be unusual, or else the row as it is repaired."""
     text = _FORBIDDEN_RAW.sub("", row.decode("utf-8", "replace"))
     repaired = _REFERENCE.sub(_legal_reference, text).encode("utf-8", "replace")
-    parsed = _parse_jointly([row])
-    if not parsed:
-        parsed = _parse_jointly([repaired])
-    if not parsed:
-        return None
-    return parsed[0]
+    for xml in (row, repaired):
+        # `&amp;` stays `&#38;` unless entities are resolved. No other one is resolved: none can be
+        # declared inside an element. A parser that met an error is not reused.
+        parser = etree.XMLParser(**_OPTIONS)
+        with suppress(etree.XMLSyntaxError):
+            root = etree.fromstring(b"".join((b"<rows>", xml, b"</rows>")), parser)
+            texts = "".join(root.itertext())
+            if [element.tag for element in root.iter()] == ["rows", "row"] and not texts.strip():
+                return dict(root[0].attrib)
+    return None
 
 
 def _legal_reference(match: re.Match[str]) -> str:

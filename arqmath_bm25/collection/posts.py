@@ -23,7 +23,7 @@ from typing import Final, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from arqmath_bm25.collection.dump import ID, ROWS_TOGETHER, IntMatrix, read_places, scan_places
+from arqmath_bm25.collection.dump import ID, IntMatrix, read_places, scan_places
 from arqmath_bm25.core.arrays import lookup
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.tested import read_array, write_checksums
@@ -35,6 +35,7 @@ POST_TABLE: Final = "posts.npy"  # under this name an index keeps the table of i
 QUESTION: Final = 1  # PostTypeId
 ANSWER: Final = 2
 _ODD: Final = 0x1E3779B97F4A7C15  # of 64 bits: times it, different digests stay different
+_ROWS_TOGETHER: Final = 100  # are read without another look at the file
 _NO_CONTENTS: Final[IntVector] = np.empty(0, np.int64)
 
 
@@ -253,8 +254,8 @@ class PostTable:
 
     def _posts(self) -> Iterator[tuple[int, Post]]:
         """Read every post of the table, with the number of its thread."""
-        for begin in range(0, len(self), ROWS_TOGETHER):
-            places = self._places[begin : begin + ROWS_TOGETHER]
+        for begin in range(0, len(self), _ROWS_TOGETHER):
+            places = self._places[begin : begin + _ROWS_TOGETHER]
             threads = places[:, 0].tolist()
             posts = self._read(places)
             yield from zip(threads, posts, strict=True)
