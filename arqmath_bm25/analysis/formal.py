@@ -16,6 +16,7 @@ from itertools import zip_longest
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from arqmath_bm25.analysis.latex import arrange, read
+from arqmath_bm25.analysis.nesting import closing_edge
 from arqmath_bm25.analysis.text import normalize
 from arqmath_bm25.core.tables import read_table
 
@@ -28,8 +29,10 @@ _MARKS: Final = frozenset(_TABLE["marks"])
 _NEAR: Final = 4_000  # characters of a declaration that show its language
 _DEEPEST: Final = 100  # namespaces around a declaration
 
-_CLOSING: Final = {"(": ")", "{": "}", "[": "]", "⦃": "⦄"}
-_BRACKET: Final = re.compile(r"[(){}\[\]⦃⦄]")
+_BRACKETS: Final = {
+    opening: re.compile(rf"(?P<open>{re.escape(opening)})|(?P<close>{re.escape(closing)})")
+    for opening, closing in ("()", "{}", "[]", "⦃⦄")
+}
 _OPENING: Final = re.compile(r"(?<!\s)\s*+(?P<bracket>[({\[⦃])")
 _SPACE: Final = re.compile(r"\s*")
 _NOT_NEWLINE: Final = re.compile(r"[^\n]")
@@ -91,7 +94,7 @@ class Language:
         header = rf"{table['modifiers']}(?:{table['commands']}){table['rest']}"
         self.command = re.compile(rf"{table['before']}{command}", re.MULTILINE)
         self.comment = re.compile(rf"(?P<open>{opening})|{table['blanks']}", re.DOTALL)
-        self.edge = re.compile(rf"(?P<open>{opening})|{closing}")
+        self.edge = re.compile(rf"(?P<open>{opening})|(?P<close>{closing})")
         self.edges = re.compile(rf"\A(?:{opening})[-!*]*|(?:{closing})\Z")
         self.statement_end = re.compile(table["statement_end"])
         self._begin = re.compile(rf"\s*(?:{opening}|{table['blanks']}|{command})", re.DOTALL)
@@ -279,7 +282,7 @@ def _without_comments(text: str, language: Language) -> tuple[str, list[tuple[in
     while token is not None:
         begin, end = token.span()
         if token["open"]:
-            end = _end_of_comment(text, end, language)
+            _, end = closing_edge(language.edge, text, end)
             spans.append((begin, end))
         pieces.append(text[done:begin])
         blank = _NOT_NEWLINE.sub(" ", text[begin:end])
@@ -291,18 +294,6 @@ def _without_comments(text: str, language: Language) -> tuple[str, list[tuple[in
 
     pieces.append(text[done:])
     return "".join(pieces), spans
-
-
-def _end_of_comment(text: str, begin: int, language: Language) -> int:
-    depth = 1
-    for token in language.edge.finditer(text, begin):
-        if token["open"]:
-            depth += 1
-        else:
-            depth -= 1
-        if depth == 0:
-            return token.end()
-    return len(text)
 
 
 def _docstrings(
@@ -330,28 +321,12 @@ def _arguments(text: str, code: str, begin: int) -> tuple[str, str, int]:
         if opening is None:
             return " ".join(implicit), " ".join(explicit), begin
 
-        end = _end_of_group(code, opening.start("bracket"))
+        _, end = closing_edge(_BRACKETS[opening["bracket"]], code, opening.end())
         if opening["bracket"] == "(":
             explicit.append(text[begin:end])
         else:
             implicit.append(text[begin:end])
         begin = end
-
-
-def _end_of_group(text: str, begin: int) -> int:
-    """Return where the brackets that open here are closed; an open group is the rest of a text."""
-    opening = text[begin]
-    closing = _CLOSING[opening]
-    depth = 0
-
-    for bracket in _BRACKET.finditer(text, begin):
-        if bracket[0] == opening:
-            depth += 1
-        elif bracket[0] == closing:
-            depth -= 1
-        if depth == 0:
-            return bracket.end()
-    return len(text)
 
 
 def _end_of_statement(code: str, begin: int, language: Language) -> int:

@@ -20,6 +20,7 @@ from itertools import chain
 from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 
+from arqmath_bm25.analysis.nesting import closing_edge
 from arqmath_bm25.analysis.text import Memo, normalize
 from arqmath_bm25.core.tables import read_table
 
@@ -145,7 +146,7 @@ _BRACES = frozenset((OPEN, CLOSE))
 _DIGIT_TAKERS = frozenset(("frac", "binom", "sqrt", *_FRACTIONS))
 _OPTION = re.compile(r"\s*\[[^\[\]]*\]")
 _DIMENSION = re.compile(r"\s*[-+]?[0-9.]+\s*[a-z]{2}")
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_BRACE = re.compile(r"\\.|(?P<open>\{)|(?P<close>\})", re.DOTALL)
 _AMBIGUOUS = frozenset("^_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _TRAILING = frozenset(".,;:")  # They belong to the sentence, not to the formula.
 _MAX_DEPTH = 64  # Deeper braces are ignored.
@@ -359,15 +360,8 @@ def _argument(latex: str, begin: int) -> tuple[str, int]:
     if not latex.startswith("{", begin):
         return latex[begin : begin + 1], begin + 1
 
-    depth = 0
-    for brace in _BRACE.finditer(latex, begin):
-        if brace[0] == "{":
-            depth += 1
-        elif brace[0] == "}":
-            depth -= 1
-        if depth == 0:
-            return latex[begin + 1 : brace.start()], brace.end()
-    return latex[begin + 1 :], len(latex)
+    closing, end = closing_edge(_BRACE, latex, begin + 1)
+    return latex[begin + 1 : closing], end
 
 
 def _skip(latex: str, begin: int, definition: bool = False) -> int:

@@ -9,13 +9,14 @@ definitions before it are kept. Any string is read, in linear time.
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape, unescape
 from typing import Any, Final, NamedTuple
 
 from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.macros import Macros, argument_at, definitions, environment_names
+from arqmath_bm25.analysis.nesting import closing_edge
 from arqmath_bm25.core.tables import read_table
 
 _TABLE: Final[dict[str, Any]] = read_table(__file__)
@@ -69,7 +70,7 @@ _OR_COMMENT: Final = re.compile(
 _DOCUMENT: Final = re.compile(
     r"^(?:[^%\\\n]|\\(?!begin\{document\}).){0,999}\\begin\{document\}", re.MULTILINE
 )
-_CONDITION: Final = re.compile(r"\\(?:(if)[A-Za-z@]*+|fi)(?![A-Za-z@])")
+_CONDITION: Final = re.compile(r"(?P<open>\\if[A-Za-z@]*+)|(?P<close>\\fi(?![A-Za-z@]))")
 _IN_FORMULA: Final = re.compile(r"\\.|[${}]|\n[ \t]*+\n", re.DOTALL)
 _NEW_ENVIRONMENT: Final = re.compile(
     r"\\(?:re)?newenvironment\*?\s{0,9}\{(?P<name>[A-Za-z]{1,40}\*?)\}"
@@ -93,7 +94,6 @@ _BEGIN: Final = re.compile(r"\\begin\{([^{}\s]{1,40})\}")
 _BRACED: Final = re.compile(r"\s{0,9}\{")
 BEGINS_MATH: Final = re.compile(MATH_ENVIRONMENT)
 _EMPTY_ROW: Final = re.compile(r"<tr><td>\s*+</td></tr></table>")
-_EDGE: Final = re.compile(r"\\(?P<edge>begin|end)\{(?P<name>[A-Za-z]{1,40}\*?)\}")
 _LONGEST: Final = 20_000  # characters of a formula
 _LONGEST_DEFINITION: Final = 3_000
 _DEEPEST: Final = 20  # macros within macros, arguments within arguments
@@ -163,19 +163,17 @@ def definition_end(text: str, begin: int) -> int:
     return -1
 
 
-def environment_end(text: str, name: str, begin: int, limit: int) -> int:
-    """Return where the environment ends whose content begins here, -1 if it does not."""
-    depth = 1
-    if text.find(rf"\end{{{name}}}", begin, limit) < 0:
-        return -1
-    for edge in _EDGE.finditer(text, begin, limit):
-        if edge["name"] == name:
-            depth += 1 if edge["edge"] == "begin" else -1
-        if depth == 0:
-            return edge.end()
-        if depth > _DEEPEST:
-            break
-    return -1
+def end_of_environment(
+    text: str, name: str, begin: int, limit: int, commands: Iterable[str] = ()
+) -> tuple[int, int]:
+    """Return the span of what ends an environment; some commands may end it too.
+
+    The content of the environment begins at `begin`. The span is empty if it does not end.
+    """
+    environment = re.escape(f"{{{name}}}")
+    others = "".join(rf"|{re.escape(command)}(?![A-Za-z])" for command in commands)
+    edges = rf"(?P<open>\\begin{environment})|(?P<close>\\end{environment}{others})"
+    return closing_edge(re.compile(edges), text, begin, limit, _DEEPEST)
 
 
 @dataclass
@@ -383,25 +381,15 @@ class _LatexWriter:
 
     def _math_environment(self, name: str) -> None:
         closing = rf"\end{{{name}}}"
-        opening = rf"\begin{{{name}}}"
-        closings = [closing]
-        for command, edge in self._edges.items():
-            if edge == closing:
-                closings.append(command)
-        if all(self._find(each) < 0 for each in closings):
+        commands = [command for command, edge in self._edges.items() if edge == closing]
+        if all(self._find(each) < 0 for each in [closing, *commands]):
             return
-        begin = self._place
-        edges = rf"(?:{'|'.join(map(re.escape, [opening, *closings]))})(?![A-Za-z])"
-        depth = 1
-        for found in re.compile(edges).finditer(
-            self._text, begin, min(self._end, begin + _LONGEST)
-        ):
-            depth += 1 if found[0] == opening else -1
-            if depth == 0:
-                self._place = found.end()
-                self._formula(f"{opening}{self._text[begin : found.start()]}{closing}", True)
-            if depth == 0 or depth > _DEEPEST:
-                break
+        inner = self._place
+        limit = min(self._end, inner + _LONGEST)
+        begin, end = end_of_environment(self._text, name, inner, limit, commands)
+        if begin < end:
+            self._place = end
+            self._formula(rf"\begin{{{name}}}{self._text[inner:begin]}{closing}", True)
 
     # Commands
 
@@ -543,14 +531,12 @@ class _LatexWriter:
     def _skipped_condition(self) -> None:
         if r"\fi" in self._missing:
             return
-        depth = 1
-        for condition in _CONDITION.finditer(self._text, self._place, self._end):
-            depth += 1 if condition[1] else -1
-            if depth == 0:
-                self._add(" ")
-                self._place = condition.end()
-                return
-        self._missing.add(r"\fi")
+        begin, end = closing_edge(_CONDITION, self._text, self._place, self._end)
+        if begin == end:
+            self._missing.add(r"\fi")
+        else:
+            self._add(" ")
+            self._place = end
 
     # Environments, paragraphs
 

@@ -8,6 +8,7 @@ import re
 from typing import Final, NamedTuple
 
 from arqmath_bm25.analysis import markup
+from arqmath_bm25.analysis.nesting import closing_edge
 
 _FENCE: Final = "::::::"
 
@@ -102,6 +103,7 @@ _CALL: Final = re.compile(r"#([A-Za-z][\w.-]*)")
 _TITLE: Final = re.compile(r"title[ \t]*:[ \t]*(?:\"([^\"\n]*)\"|\[([^\[\]\n]*)\])|^\"([^\"\n]*)\"")
 _LABEL: Final = re.compile(r"(?<!\s)\s*<([\w:.-]+)>")
 _REFERENCE: Final = re.compile(r"(?<![\w@])@([A-Za-z][\w:-]*(?:\.\w+)*)")
+_BRACKET: Final = re.compile(r"(?P<open>[(\[{])|(?P<close>[)\]}])")
 _FORMULA: Final = re.compile(r"\$([^$]*)\$")
 
 
@@ -135,12 +137,8 @@ def _without_settings(text: str) -> str:
 
 def _closed(text: str, begin: int) -> int:
     """Return the place after the bracket that closes the one at `begin`."""
-    depth = 0
-    for place in range(begin, len(text)):
-        depth += (text[place] in "([{") - (text[place] in ")]}")
-        if depth == 0:
-            return place + 1
-    return len(text)
+    _, end = closing_edge(_BRACKET, text, begin + 1)
+    return end
 
 
 def _calls(text: str) -> str:

@@ -12,6 +12,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from arqmath_bm25.analysis.nesting import closing_edge
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -36,7 +38,7 @@ _SIGNATURE: Final = re.compile(r"O\{[^{}]{0,100}\}|[mOos]")  # of \NewDocumentCo
 _OPTIONAL: Final = re.compile(r"\s{0,9}(?:o|O\{(?P<default>[^{}]{0,100})\})")
 _ALIASED: Final = re.compile(r"\s{0,9}=?\s{0,9}(\\(?:[A-Za-z]+|.)|[^\s{}])")
 _TOKEN: Final = re.compile(r"\s{0,9}(\{|\\(?:[A-Za-z]+|.)|[^\s}])", re.DOTALL)
-_BRACE: Final = re.compile(r"\\.|[{}]", re.DOTALL)
+_BRACE: Final = re.compile(r"\\.|(?P<open>\{)|(?P<close>\})", re.DOTALL)
 _PARAMETER: Final = re.compile(r"(\\[A-Za-z]+)?#([1-9])")
 _EDGE: Final = re.compile(r"\\(?:begin|end)\s*\{[A-Za-z]{1,40}\*?\}(?:\{[^{}]{0,40}\})?")
 _LAST_COMMAND: Final = re.compile(r"\\[A-Za-z]+\Z")
@@ -262,15 +264,11 @@ def argument_at(text: str, begin: int) -> tuple[str, int] | None:
     if token[1] != "{":
         return token[1], token.end()
 
-    depth = 1
-    for brace in _BRACE.finditer(text, token.end(), token.end() + _LONGEST):
-        if brace[0] == "{":
-            depth += 1
-        elif brace[0] == "}":
-            depth -= 1
-        if depth == 0:
-            return text[token.end() : brace.start()], brace.end()
-    return None
+    inner = token.end()
+    begin, end = closing_edge(_BRACE, text, inner, inner + _LONGEST)
+    if begin == end:
+        return None
+    return text[inner:begin], end
 
 
 def _separated(latex: str) -> str:

@@ -15,7 +15,7 @@ from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.latex_html import (
     BEGINS_MATH,
     definition_end,
-    environment_end,
+    end_of_environment,
     latex_html,
 )
 
@@ -289,8 +289,9 @@ class Blocks:
         elif BEGINS_MATH.match(rest):
             return 0
         else:
-            end = environment_end(self._text, edge[1], begin + edge.end(), begin + _LONGEST)
-        if end < 0:
+            inner, limit = begin + edge.end(), begin + _LONGEST
+            begin, end = end_of_environment(self._text, edge[1], inner, limit)
+        if end <= begin:
             return 0
         after = bisect_left(self._starts, end + self._starts[0])
         source = "\n".join([rest, *self._content(number + 1, after, before)])

@@ -21,7 +21,7 @@ from arqmath_bm25.analysis.dollars import is_money
 from arqmath_bm25.analysis.latex_html import (
     MATH_ENVIRONMENT,
     command_end,
-    environment_end,
+    end_of_environment,
     latex_line,
 )
 from arqmath_bm25.analysis.markdown_blocks import (
@@ -269,8 +269,8 @@ def formula_at(text: str, begin: int, loose: bool) -> tuple[str, bool, int] | No
     start = opening.end()
     limit = start + _LONGEST
     if opening["name"]:
-        stop = environment_end(text, opening["name"], start, limit)
-        if stop < 0:
+        before, stop = end_of_environment(text, opening["name"], start, limit)
+        if before == stop:
             return None
         return text[begin:stop], True, stop
     if mark == "$":
