@@ -151,9 +151,8 @@ class _Writer:
             name = " ".join(number.text().split())
             title = text.removeprefix(name).strip(" .()")
         words = re.findall(r"[^\W\d_]+", name) or [""]
-        opening = markup.statement(words[0].lower(), attributes.get("id") or "", 0, 0, bool(title))
-        end = markup.end_of_title(bool(title))
-        self.parts.append(f"{opening}{escape(title, quote=False)}{end}")
+        opening, after = markup.statement(words[0].lower(), attributes.get("id") or "", title)
+        self.parts += opening, escape(title, quote=False), after
         self._open.append("div")
         return True
 

@@ -645,16 +645,15 @@ class _LatexWriter:
         self._end_paragraph()
         if statement is not None:
             title = statement.title
-            opening = markup.statement(
+            opening, after = markup.statement(
                 statement.name,
                 statement.label,
+                title,
                 statement.begin,
                 self._position,
-                bool(title),
                 statement.printed,
             )
-            end = markup.end_of_title(bool(title))
-            self._blocks[statement.block] = f"{opening}{title}{end}"
+            self._blocks[statement.block] = f"{opening}{title}{after}"
         self._blocks.append(closing)
         return name
 

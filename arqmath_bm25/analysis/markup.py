@@ -112,26 +112,27 @@ def heading_start(level: int, label: str, begin: int, end: int) -> str:
     return f'<h{min(level + 1, 6)} id="{escape(label)}" data-span="{begin}:{end}">'
 
 
-def statement(name: str, label: str, begin: int, end: int, titled: bool, printed: str = "") -> str:
-    """Return the begin of a statement, up to its title; `printed` names one that is declared."""
+def statement(
+    name: str, label: str, title: str, begin: int = 0, end: int = 0, printed: str = ""
+) -> tuple[str, str]:
+    """Return the HTML of a statement before its title and after it.
+
+    `printed` is the name of a statement that the source declares.
+    """
     printed = printed.strip() or NAMED.get(name, name.capitalize())
     kind = "statement"
     if name in TABLE["named"]:
         kind = "named"
     follows = "."
-    if titled:
+    after = "</strong> "
+    if title:
         follows = " ("
-    return (
+        after = f"{generated(').')}</strong> "
+    opening = (
         f'<div class="{kind}" id="{escape(label)}" data-name="{escape(printed)}" '
         f'data-span="{begin}:{end}"><strong>{generated(printed + follows)}'
     )
-
-
-def end_of_title(titled: bool) -> str:
-    """Return what follows the title of a statement."""
-    if titled:
-        return f"{generated(').')}</strong> "
-    return "</strong> "
+    return opening, after
 
 
 def box(name: str, label: str, title: str, begin: int = 0, end: int = 0) -> tuple[str, str, str]:
@@ -140,8 +141,8 @@ def box(name: str, label: str, title: str, begin: int = 0, end: int = 0) -> tupl
         named = "" if title else generated(name.capitalize())
         return f"<blockquote><p><strong>{named}", "</strong></p>\n", "</blockquote>\n"
     if name in NAMED:
-        opening = statement(name, label, begin, end, bool(title))
-        return opening, end_of_title(bool(title)), "</div>\n"
+        opening, after = statement(name, label, title, begin, end)
+        return opening, after, "</div>\n"
     return f"<div>{place(label)}<p>", "</p>\n", "</div>\n"
 
 

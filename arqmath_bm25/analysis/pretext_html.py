@@ -97,9 +97,8 @@ class _PretextWriter:
         self._count[name] += 1
         label = element.get(_XML_ID) or element.get("label") or f"{name}-{self._count[name]}"
         title = self._title(element)
-        opening = markup.statement(name, label, 0, 0, bool(title), name.capitalize())
-        inner = self._inner(element, level)
-        return f"{opening}{title}{markup.end_of_title(bool(title))}{inner}</div>\n"
+        opening, after = markup.statement(name, label, title, printed=name.capitalize())
+        return f"{opening}{title}{after}{self._inner(element, level)}</div>\n"
 
 
 def _text(element: Any) -> str:
