@@ -16,9 +16,9 @@ from selectolax.lexbor import LexborHTMLParser
 
 from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.mathml import node_latex
-from arqmath_bm25.core.tables import read_table
+from arqmath_bm25.core.tables import names_in, read_table
 
-_TABLE: Final = {key: frozenset(names.split()) for key, names in read_table(__file__).items()}
+_TABLE: Final = {key: names_in(names) for key, names in read_table(__file__).items()}
 _MATHML_PREFIX: Final = re.compile(
     r"(</?)[a-z]{1,9}:(?=(?:math|semantics|annotation|m[a-z]{1,12})\b)", re.IGNORECASE
 )
@@ -33,7 +33,7 @@ _DELIMITER: Final = re.compile(r"\\[(\[]|\$")
 _BLOCK_HOLDERS: Final = frozenset(("div", "p", "pre"))
 _TEX_SCRIPT: Final = re.compile(r"<script\b[^<>]*\bmath/tex", re.IGNORECASE)
 _TAG: Final = re.compile(r"<(?P<end>/?)(?P<name>[a-z][^\s<>/]{0,40})[^<>]*+>", re.IGNORECASE)
-_NOT_NESTED: Final = frozenset("br hr img p li dt dd tr td th meta link input wbr col".split())
+_NOT_NESTED: Final = names_in("br hr img p li dt dd tr td th meta link input wbr col")
 _DEEPEST_READ: Final = 200  # nested tags; a parser takes quadratic time for more
 _DEEPEST: Final = 100  # nested tags to write; of deeper ones only the text is written
 _SCRIPTS: Final = {"sub": "_", "sup": "^"}

@@ -167,24 +167,22 @@ def formal_words(
     if not declarations:
         declarations = [Declaration(0, text, "", "", "", text, "")]
 
-    words: list[str] = []
+    parts: list[str] = []
     if not any(_is_full_name(title, each.name) for each in declarations):
-        words.extend(_document_words(title, language))
+        parts.append(title)
     setting = [text[: declarations[0].begin]]
     for declaration in declarations:
         name = declaration.name
         if _is_full_name(title, name):
             name = title
-        words.extend(_document_words(name, language))
-        words.extend(_document_words(name.rpartition(".")[2], language))
-        words.extend(_document_words(declaration.statement, language))
-        words.extend(_document_words(declaration.comment, language))
+        parts += name, name.rpartition(".")[2], declaration.statement, declaration.comment
         if proofs:
-            words.extend(_document_words(declaration.proof, language))
+            parts.append(declaration.proof)
         setting.append(declaration.implicit)
 
+    words = list(_document_words("\n".join(parts), language))
     said = set(words)
-    beside = dict.fromkeys(_document_words(" ".join(setting), language))
+    beside = dict.fromkeys(_document_words("\n".join(setting), language))
     words.extend(word for word in beside if word not in said)
     return " ".join(words)
 

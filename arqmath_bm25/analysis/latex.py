@@ -22,37 +22,24 @@ from typing import Final
 
 from arqmath_bm25.analysis.nesting import closing_edge
 from arqmath_bm25.analysis.text import Memo, normalize
-from arqmath_bm25.core.tables import read_table
+from arqmath_bm25.core.tables import by_name, names_in, read_table
 
 _TABLE: Final = read_table(__file__)
 
 
-def _names(table: str) -> frozenset[str]:
-    return frozenset(_TABLE[table].split())
-
-
-def _by_name(table: str) -> dict[str, str]:
-    """Map the names of a table to their meanings."""
-    meanings = {}
-    for token, names in _TABLE[table].items():
-        for name in names.split():
-            meanings[name] = token
-    return meanings
-
-
-INVISIBLE: Final = _names("nothing")
-DROPPED: Final = _names("dropped") | INVISIBLE
-_TEXT: Final = _names("text")
-_WITH_ARGUMENT: Final = _names("dropped_with_argument")
-_OPERATOR_NAMES: Final = _names("operator_names")
-_BARE_NAMES: Final = _names("bare_names")
-_DEFINITIONS: Final = _names("definitions")
-ACCENTS: Final = _names("accents")
-VARIABLES: Final = _names("variables")
+INVISIBLE: Final = names_in(_TABLE["nothing"])
+DROPPED: Final = names_in(_TABLE["dropped"]) | INVISIBLE
+_TEXT: Final = names_in(_TABLE["text"])
+_WITH_ARGUMENT: Final = names_in(_TABLE["dropped_with_argument"])
+_OPERATOR_NAMES: Final = names_in(_TABLE["operator_names"])
+_BARE_NAMES: Final = names_in(_TABLE["bare_names"])
+_DEFINITIONS: Final = names_in(_TABLE["definitions"])
+ACCENTS: Final = names_in(_TABLE["accents"])
+VARIABLES: Final = names_in(_TABLE["variables"])
 INFIX: Final[dict[str, str]] = _TABLE["infix"]
-SYNONYMS: Final = _by_name("synonyms")
-_ALPHABETS: Final = _by_name("alphabets")
-_ENVIRONMENTS: Final = _by_name("environments")
+SYNONYMS: Final = by_name(_TABLE["synonyms"])
+_ALPHABETS: Final = by_name(_TABLE["alphabets"])
+_ENVIRONMENTS: Final = by_name(_TABLE["environments"])
 _TYPED: Final = _TABLE["unicode"].split()  # symbols and names by turns
 
 

@@ -17,18 +17,18 @@ from typing import Any, Final, NamedTuple
 from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.macros import Macros, argument_at, definitions, environment_names
 from arqmath_bm25.analysis.nesting import closing_edge
-from arqmath_bm25.core.tables import read_table
+from arqmath_bm25.core.tables import names_in, read_table
 
 _TABLE: Final[dict[str, Any]] = read_table(__file__)
-_MATH: Final = frozenset(_TABLE["math"].split())
-_CODE: Final = frozenset(_TABLE["code"].split())
-_DROPPED: Final = frozenset(_TABLE["dropped"].split())
-_REFERENCES: Final = frozenset(_TABLE["references"].split())
+_MATH: Final = names_in(_TABLE["math"])
+_CODE: Final = names_in(_TABLE["code"])
+_DROPPED: Final = names_in(_TABLE["dropped"])
+_REFERENCES: Final = names_in(_TABLE["references"])
 _SILENT: Final = dict.fromkeys(_REFERENCES, 1)
 for _count, _names in enumerate(_TABLE["silent"]):
     _SILENT.update(dict.fromkeys(_names.split(), _count))
-_IN_WORDS: Final = frozenset(_TABLE["in_words"].split())
-_DEFINITIONS: Final = frozenset(_TABLE["definitions"].split())
+_IN_WORDS: Final = names_in(_TABLE["in_words"])
+_DEFINITIONS: Final = names_in(_TABLE["definitions"])
 # Commands that Markdown may have too.
 _KNOWN: Final = _IN_WORDS | {*_SILENT, *_TABLE["fonts"], "ensuremath", "href", "url"}
 _HEADINGS: Final = ("part", "chapter", "section", "subsection", "subsubsection", "frametitle")

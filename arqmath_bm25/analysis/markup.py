@@ -13,7 +13,7 @@ from html import escape, unescape
 from typing import Any, Final
 
 from arqmath_bm25.analysis.macros import Macros
-from arqmath_bm25.core.tables import read_table
+from arqmath_bm25.core.tables import names_in, read_table
 
 TABLE: Final[dict[str, Any]] = read_table(__file__)
 STATEMENTS: Final[dict[str, str]] = TABLE["statements"]
@@ -21,7 +21,7 @@ STATEMENTS: Final[dict[str, str]] = TABLE["statements"]
 NAMED: Final[dict[str, str]] = STATEMENTS | TABLE["named"]
 # Of directives and roles, by what becomes of them.
 NAMES: Final[dict[str, frozenset[str]]] = {
-    kind: frozenset(names.split()) for kind, names in TABLE["directives"].items()
+    kind: names_in(names) for kind, names in TABLE["directives"].items()
 }
 PRIVATE: Final = re.compile("[\ue000-\uf8ff]")
 _SIGNS: Final = re.compile(r"[$\\]++")  # signs that could begin a formula

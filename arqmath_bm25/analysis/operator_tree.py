@@ -22,7 +22,7 @@ from typing import Final
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.latex import CELL, CLOSE, OPEN, ROW, TABLE, VARIABLES
 from arqmath_bm25.analysis.trees import LOWER, Tree
-from arqmath_bm25.core.tables import read_table
+from arqmath_bm25.core.tables import names_in, read_table
 
 _TABLE: Final = read_table(__file__)
 _LEVELS: Final = {name: level for level, name in enumerate(_TABLE["levels"].split())}
@@ -34,8 +34,8 @@ _FUNCTION: Final = _LEVELS["function"]
 _ARGUMENT: Final = _LEVELS["argument"]
 _SLOT: Final = _LEVELS["slot"]
 _LAST_SLOT: Final = _LEVELS["last_slot"]
-_FUNCTION_LETTERS: Final = frozenset(_TABLE["function_letters"].split())
-_NO_FUNCTIONS: Final = frozenset(_TABLE["no_functions"].split())
+_FUNCTION_LETTERS: Final = names_in(_TABLE["function_letters"])
+_NO_FUNCTIONS: Final = names_in(_TABLE["no_functions"])
 
 # The edges of the tree.
 _ANY: Final = "~"  # to the arguments of a commutative operator
@@ -488,12 +488,10 @@ def _roles_of_table() -> Iterator[_Role]:
         for item, node in _items_and_nodes(names):
             yield _Role(read, item, node)
 
-    for level, names in _TABLE["ordered"].items():
-        for item, node in _items_and_nodes(names):
-            yield _infix(item, node, _LEVELS[level], _FIRST, _SECOND)
-    for level, names in _TABLE["commutative"].items():
-        for item, node in _items_and_nodes(names):
-            yield _infix(item, node, _LEVELS[level], _ANY, _ANY)
+    for kind, edges in (("ordered", (_FIRST, _SECOND)), ("commutative", (_ANY, _ANY))):
+        for level, names in _TABLE[kind].items():
+            for item, node in _items_and_nodes(names):
+                yield _infix(item, node, _LEVELS[level], *edges)
     for level, names in _TABLE["prefix"].items():
         for item, node in _items_and_nodes(names):
             yield _Role(_Reader.read_prefix, item, node, _LEVELS[level])

@@ -7,12 +7,12 @@ from typing import Any, Final
 from lxml import etree
 
 from arqmath_bm25.analysis import markup
-from arqmath_bm25.core.tables import read_table
+from arqmath_bm25.core.tables import names_in, read_table
 
 _TABLE: Final[dict[str, Any]] = read_table(__file__)
-_DIVISIONS: Final = frozenset(_TABLE["divisions"].split())
-_DROPPED: Final = frozenset(_TABLE["dropped"].split())
-_STATEMENTS: Final = frozenset(_TABLE["statements"].split()) | markup.STATEMENTS.keys()
+_DIVISIONS: Final = names_in(_TABLE["divisions"])
+_DROPPED: Final = names_in(_TABLE["dropped"])
+_STATEMENTS: Final = names_in(_TABLE["statements"]) | markup.STATEMENTS.keys()
 _INLINE: Final[dict[str, str]] = _TABLE["inline"]
 _BLOCKS: Final[dict[str, str]] = _TABLE["blocks"]
 _SIGNS: Final = {r"\amp": "&", r"\lt": "<", r"\gt": ">"}

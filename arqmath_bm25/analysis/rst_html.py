@@ -20,12 +20,12 @@ from docutils.transforms.references import DanglingReferences
 from docutils.utils import SystemMessage
 
 from arqmath_bm25.analysis import markup
-from arqmath_bm25.core.tables import read_table
+from arqmath_bm25.core.tables import names_in, read_table
 
 _TABLE: Final[dict[str, Any]] = read_table(__file__)
 _TAGS: Final[dict[str, str]] = _TABLE["tags"]
-_DROPPED: Final = frozenset(_TABLE["dropped"].split())
-_CODE: Final = frozenset(_TABLE["code"].split())
+_DROPPED: Final = names_in(_TABLE["dropped"])
+_CODE: Final = names_in(_TABLE["code"])
 _DIRECTIVE: Final = re.compile(r"^[ \t]*\.\.[ \t]+([\w:+.-]+)::", re.MULTILINE)
 _ROLE: Final = re.compile(r":([A-Za-z][\w:+.-]{0,40}):`")
 _SETTINGS: Final = {

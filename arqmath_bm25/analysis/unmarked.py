@@ -14,22 +14,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from arqmath_bm25.analysis.html import Content, Formula
-from arqmath_bm25.core.tables import read_table
+from arqmath_bm25.core.tables import by_name, read_table
 
 _TABLE: Final[dict[str, Any]] = read_table(__file__)
 _WORDS: Final[dict[str, list[str]]] = {key: text.split() for key, text in _TABLE["words"].items()}
 
 
-def _kinds_of_names() -> dict[str, str]:
-    """Map each name and sign of the table to its kind."""
-    kind_of = {}
-    for kind, names in _TABLE["kinds"].items():
-        for name in names.split():
-            kind_of[name] = kind
-    return kind_of
-
-
-_KIND_OF: Final = _kinds_of_names()
+_KIND_OF: Final = by_name(_TABLE["kinds"])
 _SIGNS: Final = "".join(sign for sign in _KIND_OF if len(sign) == 1 and sign.isalnum())  # ², ℝ
 _SIGN_KINDS: Final = frozenset("pru=+^_")
 _LETTERS: Final = rf"[^\W\d_{_SIGNS}]+"

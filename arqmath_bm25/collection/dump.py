@@ -392,7 +392,7 @@ def _parsed(row: bytes) -> dict[str, str] | None:
         parser = etree.XMLParser(**_OPTIONS)
         with suppress(etree.XMLSyntaxError):
             root = etree.fromstring(b"".join((b"<rows>", xml, b"</rows>")), parser)
-            texts = "".join(root.itertext())
+            texts = "".join(map(str, root.itertext()))
             if [element.tag for element in root.iter()] == ["rows", "row"] and not texts.strip():
                 return dict(root[0].attrib)
     return None

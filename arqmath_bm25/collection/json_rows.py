@@ -29,13 +29,13 @@ _Text = Annotated[str, Field(pattern=r"\S")]
 
 
 class DocumentRow(BaseModel):
-    """A document, or a query."""
+    """A document, or a query, by the fields of `UserDocument`."""
 
-    id: _Name = Field(validation_alias=AliasChoices(*IDS))
+    doc_id: _Name = Field(validation_alias=AliasChoices(*IDS))
     text: str = Field(validation_alias=AliasChoices(*TEXTS))
     title: str | None = None
     tags: tuple[_Name, ...] | None = None
-    excluded_ids: tuple[_Name, ...] | None = None
+    excluded: tuple[_Name, ...] | None = Field(None, validation_alias="excluded_ids")
     kind: Kind | None = None
     url: str | None = None
     references: tuple[_Name, ...] | None = None

@@ -301,22 +301,9 @@ def _of_json(where: str, line: str) -> UserDocument:
         expected = 'expected a row such as {"id": "1", "text": "A triangle"}'
         raise InputError(f"{where}: {faults(error)}; {expected}") from None
 
+    given = {name: value for name, value in row if value is not None}
     text, repaired = with_lost_escapes(row.text)
-    return UserDocument(
-        doc_id=row.id,
-        text=text,
-        repaired=repaired,
-        title=row.title or "",
-        tags=row.tags or (),
-        excluded=row.excluded_ids or (),
-        kind=row.kind,
-        url=row.url,
-        references=row.references or (),
-        as_post=row.as_post,
-        type=row.type,
-        file=row.file,
-        line=row.line,
-    )
+    return UserDocument(**given | {"text": text, "repaired": repaired})
 
 
 def write_corpus(

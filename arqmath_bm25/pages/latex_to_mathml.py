@@ -14,7 +14,7 @@ from typing import Final
 
 from arqmath_bm25.analysis.latex import FORMS, INVISIBLE, PLAIN_TABLES, with_characters
 from arqmath_bm25.analysis.safe_html import plain
-from arqmath_bm25.core.tables import read_table
+from arqmath_bm25.core.tables import by_name, names_in, read_table
 
 try:
     from math_core import LatexError, LatexToMathML
@@ -49,8 +49,8 @@ _BRACKETS: Final = re.compile(
     r"\\(?:left|right|middle|[bB]igg?[lrm]?)\s*(?:\\[A-Za-z]+|\\?.)|\\pm?od\s*\\|\\[A-Za-z]+|\\.|[{}()\[\]⟨⟩]",
     re.DOTALL,
 )
-_OPENING: Final = frozenset(_TABLE["opening"].split())
-_CLOSING: Final = frozenset(_TABLE["closing"].split())
+_OPENING: Final = names_in(_TABLE["opening"])
+_CLOSING: Final = names_in(_TABLE["closing"])
 
 # Browsers limit how deep elements may be nested.
 _MAX_DEPTH: Final = 100
@@ -62,22 +62,18 @@ _DEFINITIONS: Final = re.compile(
 _GROUP: Final = r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
 _ARGUMENT: Final = rf"({_GROUP.replace('((', '(?:(', 1)}|\\[A-Za-z]+|[^\\{{}}\s])"
 _BIG: Final = r"(\\(?:left|right|middle|[bB]igg?[lrm]?)\s*)"
-_NAMES: Final[dict[str, str]] = dict.fromkeys(INVISIBLE, "") | {
-    name: meaning for meaning, names in _TABLE["names"].items() for name in names.split()
-}
+_NAMES: Final[dict[str, str]] = dict.fromkeys(INVISIBLE, "") | by_name(_TABLE["names"])
 _ENVIRONMENT: Final = re.compile(rf"\\(begin|end)\{{({'|'.join(_TABLE['numbered'])})\*?\}}")
 _TEXT_WITH_MATH: Final = re.compile(
     r"(\\text(?:rm|bf|it)?\s*)\{((?:[^{}$\\]|\\.)*)\$([^$]*)\$", re.DOTALL
 )
 _TAG: Final = re.compile(r"<(/?)([a-z]+)((?: [a-z]+=\"[^\"]*\")*)\s*(/?)>")
 _ATTRIBUTE: Final = re.compile(r' ([a-z]+)="([^"]*)"')
-_ELEMENTS: Final = frozenset(_TABLE["elements"].split())
+_ELEMENTS: Final = names_in(_TABLE["elements"])
 # Nothing can be wrong with a tag that has only the name of one of them; most tags do.
 _TAG_TO_CHECK: Final = re.compile(rf"(?!</?(?:{'|'.join(sorted(_ELEMENTS))})>){_TAG.pattern}")
 _ATTRIBUTES: Final = {
-    name: re.compile(pattern)
-    for pattern, names in _TABLE["attributes"].items()
-    for name in names.split()
+    name: re.compile(pattern) for name, pattern in by_name(_TABLE["attributes"]).items()
 }
 _LEFT_OVER: Final = re.compile(r"<m[in][^<>]*>[^<]*(?:[\\{}]|&amp;)|<mtext[^<>]*>[^<]*\\")
 
