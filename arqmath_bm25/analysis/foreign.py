@@ -8,7 +8,6 @@ navigation, header and footer. `kinds` decides which texts are such pages.
 """
 
 import re
-from collections.abc import Iterator
 from html import escape
 from typing import Any, Final, NamedTuple
 
@@ -159,8 +158,7 @@ class _Writer:
     def _write_tag(self, tag: str, attributes: dict[str, str | None]) -> str:
         """Write the start tag of an element as a post may have it; return the tag to close."""
         if tag in _TABLE["empty"]:
-            kept = "".join(_kept(attributes, ("src", "alt")))
-            self.parts.append(f"<{tag}{kept}>")
+            self.parts.append(f"<{tag}{_kept(attributes, ('src', 'alt'))}>")
             return ""
         if tag in _TABLE["blocks"]:
             tag = "div"
@@ -173,7 +171,7 @@ class _Writer:
         self._open.append(tag)
         kept = ""
         if tag == "a":
-            kept = "".join(_kept(attributes, ("href",)))
+            kept = _kept(attributes, ("href",))
         self.parts.append(f"<{tag}{kept}>")
         return tag
 
@@ -288,8 +286,10 @@ def _is_hidden(tag: str | None, attributes: dict[str, str | None], inside: int) 
     return not _TABLE["hidden_classes"].isdisjoint(classes)
 
 
-def _kept(attributes: dict[str, str | None], names: tuple[str, ...]) -> Iterator[str]:
+def _kept(attributes: dict[str, str | None], names: tuple[str, ...]) -> str:
+    kept = ""
     for name in names:
         value = attributes.get(name)
         if value is not None:
-            yield f' {name}="{escape(value)}"'
+            kept += f' {name}="{escape(value)}"'
+    return kept

@@ -72,16 +72,8 @@ def paths(tree: Tree, low: int = 2, high: int = 3) -> list[str]:
 
 def ngrams(tokens: Sequence[str], low: int, high: int) -> list[str]:
     """Return all n-grams of `low` … `high` tokens, shorter ones first, each joined by `~`."""
-    begun = [token + "~" for token in tokens]
-    longest = tokens
-    grams: list[str] = []
-    if low == 1:
-        grams += tokens
-    for n in range(2, high + 1):
-        longest = list(map(add, begun, longest[1:]))
-        if n >= low:
-            grams += longest
-    return grams
+    following = ["~" + token for token in tokens]
+    return _joined(tokens, [following] * (high - 1), low)
 
 
 def patterns(tokens: Sequence[str], low: int, high: int) -> list[str]:
@@ -97,18 +89,20 @@ def patterns(tokens: Sequence[str], low: int, high: int) -> list[str]:
             following = "~" + token
             written.append((token, following, following, following, following))
 
-    # Without variables, every pattern is a plain n-gram.
-    if not seen:
-        return ngrams(tokens, low, high)
-
+    if not written:
+        return []
     first, *others = zip(*written, strict=True)
-    longest: Sequence[str] = first
+    return _joined(first, others[: high - 1], low)
+
+
+def _joined(first: Sequence[str], others: Sequence[Sequence[str]], low: int) -> list[str]:
+    """Join the forms of tokens by their positions to terms of at least `low` tokens."""
+    longest = first
     terms: list[str] = []
     if low == 1:
         terms += first
-    for n in range(2, high + 1):
-        last_tokens = others[n - 2][n - 1 :]
-        longest = list(map(add, longest, last_tokens))
+    for n, forms in enumerate(others, 2):
+        longest = list(map(add, longest, forms[n - 1 :]))
         if n >= low:
             terms += longest
     return terms
