@@ -23,7 +23,9 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from arqmath_bm25.analysis.mathml import element_latex
+from selectolax.lexbor import LexborHTMLParser
+
+from arqmath_bm25.analysis.mathml import node_latex, source_latex
 from arqmath_bm25.collection.layout import ntcir_topics
 from arqmath_bm25.collection.own_documents import QRELS, QUERIES, write_corpus
 from arqmath_bm25.core.errors import InputError
@@ -32,6 +34,7 @@ from arqmath_bm25.core.writing import complete
 
 _PAGES: Final = (".html", ".xhtml")
 _PREFIX: Final = r"(?:[a-z]{1,9}:)?"
+_PREFIX_OF_TAG: Final = re.compile(r"(</?)[a-z]{1,9}:(?=[a-z])", re.IGNORECASE)
 # No match reaches beyond the begin of another element, so that time is linear.
 _MATH: Final = re.compile(
     rf"<{_PREFIX}math\b(?:(?!<{_PREFIX}math\b).)*?</{_PREFIX}math\s*+>", re.DOTALL
@@ -123,7 +126,11 @@ def _formulas(data: Path) -> Iterator[dict[str, Any]]:
 def formula_latex(element: str) -> str:
     """Return the LaTeX of a `<math>` element, with an empty group for each wildcard."""
     filled = _WILDCARD_ELEMENT.sub(f"<mi>{_FILLER}</mi>", element)
-    latex = _COMMAND_AT_END.sub(r"\1 ", element_latex(filled))
+    latex = source_latex(filled)
+    math = LexborHTMLParser(_PREFIX_OF_TAG.sub(r"\1", filled)).css_first("math")
+    if math is not None and not latex:
+        latex = node_latex(math)
+    latex = _COMMAND_AT_END.sub(r"\1 ", latex)
     latex = _LINE_END.sub(r"\1", latex)
     latex = _WILDCARD.sub("{}", latex)
     latex = latex.replace(_FILLER, "{}").replace("$", "")

@@ -194,6 +194,9 @@ class _Writer:
         if tag == "img":
             if _TABLE["images"].isdisjoint(classes):
                 return None
+            before = node.prev
+            if before is not None and before.tag in ("math", "span") and "</math>" in before.html:
+                return ""  # it shows the same formula
             return attributes.get("alt")
         for name in ("data-math", "data-latex", "data-tex", "data-expr"):
             if attributes.get(name):

@@ -45,7 +45,6 @@ from arqmath_bm25.analysis.formal import FORMAL, formal_words
 from arqmath_bm25.analysis.kinds import Kind, is_foreign, kind_of
 from arqmath_bm25.analysis.latex_html import MATH_ENVIRONMENT, latex_html, latex_line
 from arqmath_bm25.analysis.macros import expanded_formulas
-from arqmath_bm25.analysis.mathml import mark_formulas
 from arqmath_bm25.analysis.sources import (
     BLOCK_END,
     CODE_BACKSLASH,
@@ -110,6 +109,8 @@ _CLEAN = str.maketrans(
 )
 _NUMERIC_ENTITY = re.compile(r"&#(?:x0*+([0-9a-f]++)|0*+([0-9]++));?", re.IGNORECASE)
 
+# Each formula of another program has one of these.
+_OF_OTHER_PROGRAMS = re.compile('math>|math/tex|mwe-math|class="latex"')
 _SPAN = re.compile(r'<span\s+class="math-container"(?:\s+id="([^"<>]*)")?\s*>(?:([^<]*+)</span>)?')
 _LEADING_DOLLARS = re.compile(r"^\${1,2}")
 _TRAILING_DOLLARS = re.compile(r"(?<!\\)((?:\\\\)*)\${1,2}$")
@@ -332,8 +333,9 @@ def cut_spans(html: str) -> tuple[str, list[Formula]]:
     """Replace every math span by a numbered mark (rules 1 and 2), which `split_math` finds."""
     if not html.isascii():
         html = html.translate(_CLEAN)
-    text = mark_formulas(html)
-    text = text.replace("\0", " ").replace("\r", " ").replace("\n", " ")
+    if "math-container" not in html and _OF_OTHER_PROGRAMS.search(html):
+        html = as_post(html).body
+    text = html.replace("\0", " ").replace("\r", " ").replace("\n", " ")
     if "&#" in text:
         text = _NUMERIC_ENTITY.sub(_clean_entity, text)
 

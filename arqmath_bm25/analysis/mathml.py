@@ -6,13 +6,12 @@ symbols as in the LaTeX files; the 106 without an `alttext` are empty there. The
 out as text, since it may contain bare `<`, `>` and quotes. It ends at a quote that is followed by
 another attribute or by the end of the tag.
 
-Other pages keep their LaTeX in an annotation (`application/x-tex`), in a `<script type="math/tex">`
-as MathJax 2 reads it, in the `alt` of Wikipedia's images, or in a `title`, as the pages of this
-program do. Presentation MathML without any LaTeX is written as LaTeX by its elements.
+Other pages keep their LaTeX in an annotation (`application/x-tex`) or in a `title`, as the pages of
+this program do. Presentation MathML without any LaTeX is written as LaTeX by its elements.
 """
 
 import re
-from html import escape, unescape
+from html import unescape
 from typing import Any, Final
 
 from selectolax.lexbor import LexborHTMLParser
@@ -40,64 +39,11 @@ def source_latex(markup: str) -> str:
     return _BREAK.sub("", latex)
 
 
-_PREFIX: Final = re.compile(r"(</?)[a-z]{1,9}:(?=[a-z])", re.IGNORECASE)
-_TITLE: Final = re.compile(r'<math title="([^"<>]*+)"')
-_ALT: Final = re.compile(r"\balt=([\"'])(.*?)\1", re.DOTALL)
-# No match reaches beyond the begin of another element, so that time is linear.
-_ELEMENT: Final = re.compile(
-    r"<(?:[a-z]{1,9}:)?math\b(?P<math>(?:(?!<(?:[a-z]{1,9}:)?math\b).)*?)</(?:[a-z]{1,9}:)?math\s*+>"
-    r"|<script\s+type=[\"']?math/tex\b[^<>]*+>(?P<script>(?>(?:[^<]+|<(?!/?script\b))*))</script\s*+>"
-    r'|<code class="latex">(?P<code>[^<]*+)</code>'
-    r"|<img\b(?P<image>[^<>]*+)>",
-    re.DOTALL | re.IGNORECASE,
-)
 # Macros of LaTeXML for the meaning of formulas, which no other program knows.
 _SEMANTIC_MACRO: Final = re.compile(r"[}A-Za-z]@{1,3}\s*[{(]")
 _LATEX_SIGN: Final = re.compile(r"[\\^_]")
 _WORD: Final = re.compile(r"[A-Za-z]{4}")
 _DEEPEST: Final = 50  # elements in elements
-# Each text with formulas that `mark_formulas` finds has one of these.
-_MARKS: Final = (
-    "math>",
-    "math/tex",
-    "mwe-math",
-    'class="latex"',
-)
-
-
-def mark_formulas(html: str) -> str:
-    """Return HTML whose formulas (MathML, scripts, images) are marked as spans, as in posts.
-
-    An image of Wikipedia is read unless MathML precedes it; then it is removed. A post with spans
-    is returned unchanged, because the spans are all its formulas.
-    """
-    if "math-container" in html or not any(mark in html for mark in _MARKS):
-        return html
-    has_mathml = False
-
-    def marked(element: re.Match[str]) -> str:
-        nonlocal has_mathml
-        if element["math"] is not None:
-            has_mathml = True
-            latex = element_latex(element[0])
-        elif element["image"] is not None:
-            alt = _ALT.search(element[0])
-            if not alt or "mwe-math" not in element[0]:
-                return element[0]
-            latex = ""
-            if not has_mathml:
-                latex = unescape(alt[2])
-        elif element["script"] is not None:
-            latex = element["script"]
-        else:
-            latex = unescape(element["code"])
-
-        latex = " ".join(latex.split())
-        if not latex:
-            return " "
-        return f'<span class="math-container">${escape(latex)}$</span>'
-
-    return _ELEMENT.sub(marked, html)
 
 
 _INVISIBLE: Final = dict.fromkeys("\u2061\u2062\u2063\u2064")  # products, values of functions
@@ -115,31 +61,18 @@ _MATRIX_BRACKETS: Final = (
 _SYMBOL: Final = re.compile(r"\S|[a-z]+|\\(?:operatorname\{)?[A-Za-z]+\}?")
 
 
-def element_latex(element: str) -> str:
-    """Return the LaTeX of a `<math>` element: its author's, or else written from its tree."""
-    titled = _TITLE.match(element)
-    if titled:
-        return unescape(titled[1])
-    latex = source_latex(element)
-    if latex and _is_latex(latex):
-        return latex
-
-    without_prefixes = _PREFIX.sub(r"\1", element)
-    root = LexborHTMLParser(without_prefixes).css_first("math")
-    if root is None:
-        return ""
-    return node_latex(root)
-
-
 def node_latex(math: Any) -> str:
     """Return the LaTeX of a parsed `<math>` element."""
-    alttext = math.attributes.get("alttext")
-    if alttext:
-        latex = _BREAK.sub("", unescape(alttext))
-        if _is_latex(latex):
+    for name in ("alttext", "title"):
+        latex = _BREAK.sub("", unescape(math.attributes.get(name) or ""))
+        if latex and _is_latex(latex):
             return latex
 
-    math = _without_notes(math)
+    if "<!" in math.html or "<?" in math.html:  # comments, and notes such as Word's namespaces
+        for node in list(math.traverse(include_text=True)):
+            if node.tag is None or node.tag == "-comment":
+                node.decompose()
+        math = LexborHTMLParser(math.html).css_first("math")  # whose texts around one are one
     semantics = math.child
     while semantics is not None and semantics.tag == "-text":
         semantics = semantics.next
@@ -149,16 +82,6 @@ def node_latex(math: Any) -> str:
             if part.tag == "annotation" and encoding.endswith("x-tex"):
                 return str(part.text())
     return _tree_latex(math, _DEEPEST)
-
-
-def _without_notes(math: Any) -> Any:
-    """Return an element without comments and processing instructions, such as Word's namespaces."""
-    if "<!" not in math.html and "<?" not in math.html:
-        return math
-    for node in list(math.traverse(include_text=True)):
-        if node.tag is None or node.tag == "-comment":
-            node.decompose()
-    return LexborHTMLParser(math.html).css_first("math")  # in which the texts around one are one
 
 
 def _is_latex(alttext: str) -> bool:

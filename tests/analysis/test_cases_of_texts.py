@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import arqmath_bm25 as arq
+from arqmath_bm25.analysis.html import read_body
 from arqmath_bm25.analysis.latex import tokenize
-from arqmath_bm25.analysis.mathml import element_latex
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +68,8 @@ def test_words_of_other_scripts_are_found(text: str, query: str) -> None:
     ],
 )  # fmt: skip
 def test_mathml_is_the_whole_formula(markup: str, latex: str) -> None:
-    assert tokenize(element_latex(markup)) == tokenize(latex)
+    (formula,) = read_body(markup).formulas
+    assert tokenize(formula.latex) == tokenize(latex)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import arqmath_bm25 as arq
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.foreign import as_post
 from arqmath_bm25.analysis.html import read_body
-from arqmath_bm25.analysis.mathml import element_latex, mark_formulas, source_latex
+from arqmath_bm25.analysis.mathml import source_latex
 from arqmath_bm25.collection.formulas import read_formulas
 
 if TYPE_CHECKING:
@@ -63,12 +63,12 @@ NOTED = (
 )
 @pytest.mark.parametrize("element", NOTED)
 def test_comments_and_processing_instructions_are_no_mathematics(element: str, note: str) -> None:
-    expected = element_latex(element)
+    expected = read_body(element)
     for place in range(len("<math>"), len(element) - len("</math>") + 1):
         before, after = element[:place], element[place:]
         if before.rfind("<") > before.rfind(">"):  # within a tag
             continue
-        assert element_latex(before + note + after) == expected, before
+        assert read_body(before + note + after) == expected, before
         page = as_post(f"<p>a {before}{note}{after} b</p>")
         assert page == as_post(f"<p>a {element} b</p>"), before
 
@@ -165,12 +165,13 @@ def test_pictures_that_are_no_formulas_stay() -> None:
     picture = '<img src="cat.png" alt="a cat">'
     formula = '<img class="mwe-math-fallback-image-inline" src="f.svg" alt="x^2">'
     html = f"<p>{picture} {formula}</p>"
-    assert mark_formulas(html) == f'<p>{picture} <span class="math-container">$x^2$</span></p>'
+    assert as_post(html).body == f'<p>{picture} <span class="math-container">$x^2$</span></p>'
+    assert [each.latex for each in read_body(html).formulas] == ["x^2"]
 
 
 def test_a_post_with_spans_has_no_other_formulas() -> None:
     post = '<p><span class="math-container">$x$</span> and <math><mi>y</mi></math></p>'
-    assert mark_formulas(post) == post
+    assert [formula.latex for formula in read_body(post).formulas] == ["x"]
 
 
 def mathjax(inner: str) -> str:
