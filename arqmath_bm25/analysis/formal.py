@@ -403,16 +403,14 @@ def _words_of_symbol(symbol: str) -> tuple[str, ...]:
         return tuple(_SYMBOLS[symbol].split())
     symbol = _ISABELLE.sub(r"\\\1 ", symbol)
     items, text = read(symbol)
-    words = list(_words_of_tokens(arrange(items)))
-    words.extend(_LETTERS.findall(text))
-    return tuple(words)
-
-
-def _words_of_tokens(tokens: Sequence[str]) -> Iterator[str]:
+    tokens = arrange(items)
+    words: list[str] = []
     for token, following in zip_longest(tokens, tokens[1:]):
         if following in _MARKS and token == _POWER:
             continue
         if token in _SYMBOLS:
-            yield from _SYMBOLS[token].split()
+            words += _SYMBOLS[token].split()
         elif token.isalnum():
-            yield token.lower()
+            words.append(token.lower())
+    words += _LETTERS.findall(text)
+    return tuple(words)

@@ -109,8 +109,12 @@ _CLEAN = str.maketrans(
 )
 _NUMERIC_ENTITY = re.compile(r"&#(?:x0*+([0-9a-f]++)|0*+([0-9]++));?", re.IGNORECASE)
 
-# Each formula of another program has one of these.
-_OF_OTHER_PROGRAMS = re.compile('math>|math/tex|mwe-math|class="latex"')
+# A formula of another program: MathML, a script of MathJax 2, a picture of Wikipedia, or code.
+_OF_OTHER_PROGRAMS = re.compile(
+    r"</(?:[a-z]{1,9}:)?math\s*+>|<script\s[^<>]*\bmath/tex|<img\s[^<>]*\bmwe-math"
+    r'|<code class="latex">',
+    re.IGNORECASE,
+)
 _SPAN = re.compile(r'<span\s+class="math-container"(?:\s+id="([^"<>]*)")?\s*>(?:([^<]*+)</span>)?')
 _LEADING_DOLLARS = re.compile(r"^\${1,2}")
 _TRAILING_DOLLARS = re.compile(r"(?<!\\)((?:\\\\)*)\${1,2}$")
@@ -237,7 +241,11 @@ def read_title(title: str, delimiters: Delimiters = "mathjax") -> Content:
     if delimiters == "latex" or delimiters == "markdown":
         if "\n" in title:
             return read_text(title, delimiters)
-        return read_source(_line_html(title, delimiters))
+        if delimiters == "latex":
+            return read_source(latex_line(title))
+        from arqmath_bm25.analysis.markdown_html import markdown_line  # loads the parser
+
+        return read_source(markdown_line(title))
 
     text, formulas = cut_spans(title)
     return _split(unescape(text), formulas, delimiters)
@@ -250,14 +258,6 @@ def source_html(text: str, kind: SourceName, loose: bool = False) -> str:
     from arqmath_bm25.analysis.markdown_html import markdown_html  # loads the parser
 
     return markdown_html(text, loose)
-
-
-def _line_html(line: str, kind: SourceName) -> str:
-    if kind == "latex":
-        return latex_line(line)
-    from arqmath_bm25.analysis.markdown_html import markdown_line
-
-    return markdown_line(line)
 
 
 def read_source(html: str) -> Content:
@@ -349,10 +349,14 @@ def cut_spans(html: str) -> tuple[str, list[Formula]]:
         if "&" in inner:
             inner = unescape(inner)
         inner = inner.strip()
-        latex = _without_dollars(inner)
+        latex = inner
+        if "$" in inner:  # cut-off topics have delimiters on one side only
+            opened = _LEADING_DOLLARS.sub("", inner)
+            latex = _TRAILING_DOLLARS.sub(r"\1", opened).strip()
 
+        around = pieces[position - 2][-1:], latex, pieces[position + 1][:1]
         is_bare_letter = len(latex) == 1 and latex == inner
-        if is_bare_letter and _is_within_word(pieces[position - 2], latex, pieces[position + 1]):
+        if is_bare_letter and all(each.islower() and each.isalpha() for each in around):
             pieces[position] = latex
         else:
             pieces[position] = f"{_MARK}{len(formulas)}{_MARK}"
@@ -360,12 +364,6 @@ def cut_spans(html: str) -> tuple[str, list[Formula]]:
             formulas.append(Formula(latex, pieces[position - 1] or None, is_display))
     del pieces[1::3]
     return "".join(pieces), formulas
-
-
-def _is_within_word(before: str, letter: str, after: str) -> bool:
-    """Return whether a letter and the characters on both sides are small letters (rule 2)."""
-    characters = (before[-1:], letter, after[:1])
-    return all(character.islower() and character.isalpha() for character in characters)
 
 
 def _split_at_closing(text: str) -> list[str | Any]:
@@ -447,14 +445,6 @@ def _closing(text: str) -> dict[int, tuple[int, int]]:
         elif nearest and edge.end() in unclosed:
             closing[edge.end()] = nearest
     return closing
-
-
-def _without_dollars(latex: str) -> str:
-    """Strip the delimiters, which cut-off topics have on one side only."""
-    if "$" not in latex:
-        return latex
-    opened = _LEADING_DOLLARS.sub("", latex)
-    return _TRAILING_DOLLARS.sub(r"\1", opened).strip()
 
 
 def _split(text: str, formulas: list[Formula], delimiters: Delimiters) -> Content:

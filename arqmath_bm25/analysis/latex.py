@@ -266,8 +266,13 @@ def _meaning_of_command(piece: str) -> tuple[str, ...]:
     if named is not None:
         name = named["name"]
         argument = named["argument"]
-        if name == "begin" or name == "end":
-            return _meaning_of_edge(name, argument)
+        if name == "begin" or name == "end":  # of an environment; all but tables mean nothing
+            kind = _ENVIRONMENTS.get(argument)
+            if not kind:
+                return ()
+            if name == "begin":
+                return (kind, TABLE)
+            return (TABLE_END,)
         if argument and name in _ALPHABETS:
             alphabet = _ALPHABETS[name]
             return tuple(alphabet + letter for letter in argument)
@@ -286,16 +291,6 @@ def _meaning_of_command(piece: str) -> tuple[str, ...]:
     if command in _AMBIGUOUS:
         own_name = piece
     return (SYNONYMS.get(command, own_name),)
-
-
-def _meaning_of_edge(name: str, environment: str) -> tuple[str, ...]:
-    """Convert the begin or end of an environment; all but tables mean nothing."""
-    kind = _ENVIRONMENTS.get(environment)
-    if not kind:
-        return ()
-    if name == "begin":
-        return (kind, TABLE)
-    return (TABLE_END,)
 
 
 def _without_arguments(latex: str, words: list[str], nested: bool = False) -> str:

@@ -236,7 +236,10 @@ class _LatexWriter:
         """Return a text within a line as HTML."""
         outside, self._line = self._line, []
         groups, self._groups = self._groups, []
-        self._write_inside(text)
+        self._within_line += 1
+        if self._within_line + self._within_macros < _DEEPEST:
+            self.write(text, 0, len(text))
+        self._within_line -= 1
         written = "".join([*self._line, *reversed(self._groups)])
         self._line, self._groups = outside, groups
         return written
@@ -266,13 +269,6 @@ class _LatexWriter:
             self._write_token(token)
         self._add(escape(text[self._place : end], quote=False))
         self._text, self._place, self._end = outside
-
-    def _write_inside(self, text: str) -> None:
-        """Write a text that belongs to a line."""
-        self._within_line += 1
-        if self._within_line + self._within_macros < _DEEPEST:
-            self.write(text, 0, len(text))
-        self._within_line -= 1
 
     def _write_token(self, token: re.Match[str]) -> None:
         """Write a token with what belongs to it."""

@@ -170,7 +170,10 @@ class Macros(dict[str, Macro]):
             if signature is None:
                 return begin
             begin = signature[1]
-            arguments, default = _signature(signature[0])
+            arguments = len(_SIGNATURE.findall(signature[0]))
+            optional = _OPTIONAL.match(signature[0])
+            if optional is not None:
+                default = optional["default"] or ""
         elif definition["command"] and count is not None:
             begin = count.end()
             arguments, default = int(count[1]), count[2]
@@ -203,15 +206,6 @@ class Macros(dict[str, Macro]):
             return begin
         self[name] = Macro(f"{left[0]} #1 {right[0]}", 1)
         return right[1]
-
-
-def _signature(arguments: str) -> tuple[int, str | None]:
-    r"""Return the number of arguments of `\NewDocumentCommand`, and the default of the first."""
-    count = len(_SIGNATURE.findall(arguments))
-    optional = _OPTIONAL.match(arguments)
-    if optional is None:
-        return count, None
-    return count, optional["default"] or ""
 
 
 def expanded_formulas(formulas: Sequence[str], preamble: str = "") -> Sequence[str]:

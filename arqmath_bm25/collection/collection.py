@@ -79,10 +79,10 @@ class Collection:
             )
 
         if isinstance(data, str | Path) and not str(data).startswith(IRDS):
-            data = self._path(data)
+            data = Path(data).expanduser()
         vars(self).update(
             data=data,
-            indexes=self._path(indexes),
+            indexes=Path(indexes).expanduser(),
             site=site,
             until=until,
             delimiters=delimiters,
@@ -93,9 +93,6 @@ class Collection:
         )
         if not self.is_imported:
             _ = self.layout
-
-    def _path(self, path: str | Path) -> Path:
-        return Path(path).expanduser()
 
     @cached_property
     def is_imported(self) -> bool:
