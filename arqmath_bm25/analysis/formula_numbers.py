@@ -8,19 +8,19 @@ import numpy as np
 
 from arqmath_bm25.analysis.structure_numbers import structure_numbers
 from arqmath_bm25.analysis.term_numbers import (
-    EDGE_TEXTS,
-    Texts,
-    hidden_variables,
+    EDGE_PIECES,
+    anonymised_symbols,
+    pieces,
     powers,
     term_numbers,
+    variables,
 )
 from arqmath_bm25.analysis.terms import LONGEST, WRITTEN, Paths
-from arqmath_bm25.analysis.trees import PLACE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from arqmath_bm25.analysis.term_numbers import Columns, Numbers, Places
+    from arqmath_bm25.analysis.term_numbers import Columns, Numbers, Pieces, Places
     from arqmath_bm25.analysis.terms import Lines, Spelling
 
 
@@ -33,35 +33,30 @@ def spelled(spelling: Spelling, columns: Columns) -> Iterator[tuple[Places, Numb
 
 def _paths(paths: Paths, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
     """Yield the paths through many trees."""
-    texts = Texts(columns.texts)
-    numbers = texts.numbers[columns.symbols]
-    lengths = texts.lengths[columns.symbols]
-    yield from _paths_through(paths, columns, numbers, lengths)
-
+    symbols = pieces(columns.texts).of(columns.symbols)
+    yield from _paths_through(paths, columns, symbols)
     if paths.also_anonymised:
-        hidden = hidden_variables(columns, texts)
-        numbers[hidden] = term_numbers([PLACE])
-        lengths[hidden] = len(PLACE)
-        yield from _paths_through(paths, columns, numbers, lengths)
+        anonymised_symbols(columns, symbols)
+        yield from _paths_through(paths, columns, symbols)
 
     if paths.structures:
         yield from structure_numbers(columns)
 
 
 def _paths_through(
-    paths: Paths, columns: Columns, numbers: Numbers, lengths: Places
+    paths: Paths, columns: Columns, symbols: Pieces
 ) -> Iterator[tuple[Places, Numbers]]:
-    """Yield the paths through trees whose symbols have these numbers and lengths."""
+    """Yield the paths through trees with these symbols."""
     parents = columns.parents
     is_inner = parents != np.arange(len(parents))
-    steps = EDGE_TEXTS.numbers[columns.edges] * powers(lengths) + numbers
-    shifts = powers(EDGE_TEXTS.lengths[columns.edges] + lengths)
+    steps = EDGE_PIECES.of(columns.edges) + symbols
+    shifts = powers(steps.lengths)
 
     # `ending` is the path that ends at each node; it is complete if it begins within the tree.
-    ending = numbers
+    ending = symbols.numbers
     complete = np.ones(len(parents), np.bool_)
     for nodes in range(2, paths.high + 1):
-        ending = ending[parents] * shifts + steps
+        ending = ending[parents] * shifts + steps.numbers
         complete = complete[parents] & is_inner
         if nodes >= paths.low:
             yield columns.trees[complete], ending[complete]
@@ -71,9 +66,9 @@ def _lines(lines: Lines, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
     """Yield the n-grams of many lines."""
     trees = columns.trees
     symbols = columns.symbols
-    texts = Texts(columns.texts)
-    variables = np.flatnonzero(texts.variables[symbols] & lines.places)
-    distances = _distances(columns)[variables]
+    texts = pieces(columns.texts)
+    places = np.flatnonzero(variables(columns.texts)[symbols] & lines.places)
+    distances = _distances(columns)[places]
 
     longest = np.empty(0, np.uint64)
     for position in range(min(lines.high, len(trees))):
@@ -84,8 +79,8 @@ def _lines(lines: Lines, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
 
         written = [by_position[position] for by_position in WRITTEN]
         lengths = np.fromiter(map(len, written), np.int64)
-        numbers[variables] = term_numbers(written)[distances]
-        shifts[variables] = powers(lengths)[distances]
+        numbers[places] = term_numbers(written)[distances]
+        shifts[places] = powers(lengths)[distances]
 
         if position == 0:
             longest = numbers

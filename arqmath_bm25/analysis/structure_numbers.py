@@ -14,15 +14,14 @@ import numpy as np
 
 from arqmath_bm25.analysis.structures import BELOW, LARGEST, LONGEST_TERM, RANK_BITS, SMALLEST
 from arqmath_bm25.analysis.term_numbers import (
-    EDGE_TEXTS,
-    Texts,
-    hidden_variables,
+    EDGE_PIECES,
+    Pieces,
+    anonymised_symbols,
     mixed,
+    pieces,
     powers,
     sums_before,
-    term_numbers,
 )
-from arqmath_bm25.analysis.trees import PLACE
 from arqmath_bm25.core.arrays import ranges
 
 if TYPE_CHECKING:
@@ -37,28 +36,6 @@ _EDGE_BITS: Final = 7
 _NONE: Final = -1  # the position before the first occurrence of a variable
 
 
-class _Pieces(NamedTuple):
-    """Pieces of text as numbers (see `term_numbers`), with their lengths in characters."""
-
-    numbers: Numbers
-    lengths: Places
-
-    def __add__(self, other: _Pieces) -> _Pieces:  # type: ignore[override]
-        """Join each piece with the one in the same row of `other`."""
-        numbers = self.numbers * powers(other.lengths) + other.numbers
-        return _Pieces(numbers, self.lengths + other.lengths)
-
-    def of(self, rows: NDArray[np.integer]) -> _Pieces:
-        """Return the pieces of some rows."""
-        return _Pieces(self.numbers[rows], self.lengths[rows])
-
-    def then(self, other: _Pieces) -> _Pieces:
-        """Return the rows of `other` after the rows of these pieces."""
-        numbers = np.concatenate((self.numbers, other.numbers))
-        lengths = np.concatenate((self.lengths, other.lengths))
-        return _Pieces(numbers, lengths)
-
-
 class _Outline(NamedTuple):
     """All trees in canonical order, one after the other, a row for each position."""
 
@@ -68,22 +45,10 @@ class _Outline(NamedTuple):
     before: Places  # the position where the variable of a position last occurred, or _NONE
 
 
-def _texts(listed: list[str]) -> _Pieces:
-    lengths = np.fromiter(map(len, listed), np.int64)
-    return _Pieces(term_numbers(listed), lengths)
-
-
-def _edges(codes: NDArray[np.uint8]) -> _Pieces:
-    return _Pieces(EDGE_TEXTS.numbers[codes], EDGE_TEXTS.lengths[codes])
-
-
 def structure_numbers(columns: Columns) -> Iterator[tuple[Places, Numbers]]:
     """Yield the `sub` terms and then the `coref` terms: the number of each tree, and the term."""
-    texts = Texts(columns.texts)
-    hidden = hidden_variables(columns, texts)
-    symbols = _Pieces(texts.numbers, texts.lengths).of(columns.symbols)
-    symbols.numbers[hidden] = term_numbers([PLACE])
-    symbols.lengths[hidden] = len(PLACE)
+    symbols = pieces(columns.texts).of(columns.symbols)
+    hidden = anonymised_symbols(columns, symbols)
     outline = _outline(columns, symbols.numbers, hidden)
     yield _subexpressions(columns, symbols, outline)
     yield _corefs(columns, symbols, outline)
@@ -120,7 +85,7 @@ def _occurrences_before(columns: Columns, nodes: Places, hidden: NDArray[np.bool
 def _shapes(columns: Columns, symbols: Numbers, levels: Sequence[Places]) -> tuple[Numbers, Places]:
     """Return the hash of the sub-expression at each node, and the number of its nodes."""
     parents = columns.parents
-    edges = EDGE_TEXTS.numbers[columns.edges]
+    edges = EDGE_PIECES.numbers[columns.edges]
     shapes = np.empty(len(parents), np.uint64)
     below = np.zeros(len(parents), np.uint64)
     sizes = np.ones(len(parents), np.int64)
@@ -185,28 +150,26 @@ def _levels(parents: Places) -> tuple[list[Places], Places]:
     return levels, depths
 
 
-def _subexpressions(
-    columns: Columns, symbols: _Pieces, outline: _Outline
-) -> tuple[Places, Numbers]:
+def _subexpressions(columns: Columns, symbols: Pieces, outline: _Outline) -> tuple[Places, Numbers]:
     nodes, sizes, depths, before = outline
     is_term = (sizes >= SMALLEST) & (sizes <= LARGEST) & (depths > 0)
     begins = np.flatnonzero(is_term)
 
     # A node is written as closing brackets, edge, symbol, opening bracket. More brackets than
     # LARGEST close only after sub-expressions that are too large.
-    brackets = _texts([")" * number for number in range(LARGEST)])
+    brackets = pieces([")" * number for number in range(LARGEST)])
     rises = -np.diff(depths, prepend=0)
     closed = np.clip(rises, 0, LARGEST - 1)
     symbols = symbols.of(nodes)
-    steps = brackets.of(closed) + _edges(columns.edges[nodes]) + symbols
+    steps = brackets.of(closed) + EDGE_PIECES.of(columns.edges[nodes]) + symbols
     has_arguments = (sizes > 1).astype(np.int64)
-    opened = _texts(["", "("]).of(has_arguments)
+    opened = pieces(["", "("]).of(has_arguments)
 
     # A variable is followed by its distance if it occurs earlier in the same sub-expression.
     distances = np.arange(len(nodes)) - before
     is_far = (before < 0) | (distances >= LARGEST)
     distances[is_far] = 0
-    written_distances = _texts(["", *map(str, range(1, LARGEST))])
+    written_distances = pieces(["", *map(str, range(1, LARGEST))])
     without_distance = steps + opened
     with_distance = steps + written_distances.of(distances) + opened
     either = without_distance.then(with_distance)
@@ -226,24 +189,24 @@ def _subexpressions(
     return trees[is_short], whole.numbers[is_short]
 
 
-def _joined(pieces: _Pieces, counts: Places) -> _Pieces:
+def _joined(parts: Pieces, counts: Places) -> Pieces:
     """Join consecutive pieces: the first `counts[0]` pieces become one, and so on."""
     ends = np.cumsum(counts)
     begins = ends - counts
 
     # A piece is shifted past the characters after it in its group, then the group is added up.
-    characters = np.concatenate(([0], np.cumsum(pieces.lengths)))
+    characters = np.concatenate(([0], np.cumsum(parts.lengths)))
     ends_of_groups = np.repeat(characters[ends], counts)
     following = ends_of_groups - characters[1:]
-    shifted = pieces.numbers * powers(following)
+    shifted = parts.numbers * powers(following)
     sums = sums_before(shifted)
 
     numbers = sums[ends] - sums[begins]
     lengths = characters[ends] - characters[begins]
-    return _Pieces(numbers, lengths)
+    return Pieces(numbers, lengths)
 
 
-def _corefs(columns: Columns, symbols: _Pieces, outline: _Outline) -> tuple[Places, Numbers]:
+def _corefs(columns: Columns, symbols: Pieces, outline: _Outline) -> tuple[Places, Numbers]:
     second = np.flatnonzero(outline.before >= 0)
     first = outline.before[second]
     second_nodes = outline.nodes[second]
@@ -256,16 +219,16 @@ def _corefs(columns: Columns, symbols: _Pieces, outline: _Outline) -> tuple[Plac
     is_swapped = first_contexts.numbers > second_contexts.numbers
     lower = both.of(rows + len(rows) * is_swapped)
     upper = both.of(rows + len(rows) * ~is_swapped)
-    pairs = lower + _texts(["&"]) + upper
+    pairs = lower + pieces(["&"]) + upper
     return columns.trees[second_nodes], pairs.numbers
 
 
-def _contexts(columns: Columns, symbols: _Pieces, nodes: Places) -> _Pieces:
+def _contexts(columns: Columns, symbols: Pieces, nodes: Places) -> Pieces:
     """Return up to two nodes above each variable, with the edges that lead down to it."""
     parents = columns.parents[nodes]
     above = columns.parents[parents]
-    nearer = symbols.of(parents) + _edges(columns.edges[nodes])
-    farther = symbols.of(above) + _edges(columns.edges[parents])
+    nearer = symbols.of(parents) + EDGE_PIECES.of(columns.edges[nodes])
+    farther = symbols.of(above) + EDGE_PIECES.of(columns.edges[parents])
     is_top = above == parents
     farther.numbers[is_top] = 0
     farther.lengths[is_top] = 0

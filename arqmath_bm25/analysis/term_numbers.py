@@ -17,7 +17,7 @@ import numpy as np
 
 from arqmath_bm25.analysis.latex import VARIABLES
 from arqmath_bm25.analysis.structures import BASE, FACTORS
-from arqmath_bm25.analysis.trees import EDGES, LOWER
+from arqmath_bm25.analysis.trees import EDGES, LOWER, PLACE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -166,23 +166,47 @@ def _columns(trees: Sequence[Tree], first: int) -> Columns:
     return Columns(texts, first + numbers, codes, rows, edge_codes)
 
 
-class Texts:
-    """The parts of which numbers of terms are computed, by code."""
+class Pieces(NamedTuple):
+    """Pieces of text as numbers, with their lengths in characters."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        listed = list(texts)
-        self.numbers = term_numbers(listed)
-        self.lengths = np.fromiter(map(len, listed), np.int64)
-        is_variable = map(VARIABLES.__contains__, listed)
-        self.variables = np.fromiter(is_variable, np.bool_)
+    numbers: Numbers
+    lengths: Places
+
+    def __add__(self, other: Pieces) -> Pieces:  # type: ignore[override]
+        """Join each piece with the one in the same row of `other`."""
+        numbers = self.numbers * powers(other.lengths) + other.numbers
+        return Pieces(numbers, self.lengths + other.lengths)
+
+    def of(self, rows: NDArray[np.integer]) -> Pieces:
+        """Return the pieces of some rows."""
+        return Pieces(self.numbers[rows], self.lengths[rows])
+
+    def then(self, other: Pieces) -> Pieces:
+        """Return the rows of `other` after the rows of these pieces."""
+        numbers = np.concatenate((self.numbers, other.numbers))
+        lengths = np.concatenate((self.lengths, other.lengths))
+        return Pieces(numbers, lengths)
 
 
-def hidden_variables(columns: Columns, texts: Texts) -> NDArray[np.bool_]:
-    """Return which nodes get a placeholder in anonymised trees (see `trees.anonymised`)."""
-    hidden = texts.variables[columns.symbols]
+def pieces(texts: Iterable[str]) -> Pieces:
+    """Return texts as pieces."""
+    listed = list(texts)
+    return Pieces(term_numbers(listed), np.fromiter(map(len, listed), np.int64))
+
+
+def variables(texts: Vocabulary) -> NDArray[np.bool_]:
+    """Return which texts are variables, by their codes."""
+    return np.fromiter(map(VARIABLES.__contains__, texts), np.bool_)
+
+
+def anonymised_symbols(columns: Columns, symbols: Pieces) -> NDArray[np.bool_]:
+    """Write placeholders for variables (see `trees.anonymised`); return which nodes get one."""
+    hidden = variables(columns.texts)[columns.symbols]
     has_argument = columns.edges != ord(LOWER)
     hidden[columns.parents[has_argument]] = False
+    symbols.numbers[hidden] = term_numbers([PLACE])
+    symbols.lengths[hidden] = len(PLACE)
     return hidden
 
 
-EDGE_TEXTS: Final = Texts(EDGES.values())
+EDGE_PIECES: Final = pieces(EDGES.values())

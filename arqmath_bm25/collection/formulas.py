@@ -23,7 +23,6 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice, pairwise
-from operator import itemgetter
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -166,16 +165,8 @@ def read_formulas(path: Path) -> Iterator[FormulaRow]:
     with another number of columns than the header.
     """
     for file in formula_files(path):
-        names = read_header(file)
-        # A missing column is taken from an empty field that is added to each row.
-        positions = [len(names)] * len(_RECORD)
-        for column, name in enumerate(_RECORD):
-            if name in names:
-                positions[column] = names.index(name)
-
-        fields = itemgetter(*positions)
-        for row in chain.from_iterable(read_rows(file, len(names))):
-            yield FormulaRow._make(fields([*row, ""]))
+        for block in read_formula_blocks(file):
+            yield from map(FormulaRow, *map(block.texts, _RECORD))
 
 
 def read_rows(path: Path, columns: int) -> Iterator[list[list[str]]]:
