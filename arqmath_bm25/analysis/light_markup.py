@@ -131,14 +131,11 @@ def _without_settings(text: str) -> str:
         written.append(text[done : setting.start()])
         done = setting.end()
         while done < len(text) and text[done] != "\n":
-            done = _closed(text, done) if text[done] in "([{" else done + 1
+            if text[done] in "([{":
+                _, done = closing_edge(_BRACKET, text, done + 1)
+            else:
+                done += 1
     return "".join([*written, text[done:]])
-
-
-def _closed(text: str, begin: int) -> int:
-    """Return the place after the bracket that closes the one at `begin`."""
-    _, end = closing_edge(_BRACKET, text, begin + 1)
-    return end
 
 
 def _calls(text: str) -> str:
@@ -152,7 +149,7 @@ def _calls(text: str) -> str:
         done = call.end()
         arguments = content = ""
         while text[done : done + 1] in ("(", "["):
-            end = _closed(text, done)
+            _, end = closing_edge(_BRACKET, text, done + 1)
             if text[done] == "(":
                 arguments += text[done + 1 : end - 1]
             else:

@@ -7,9 +7,10 @@ formulas, references. Nothing is taken in from other files, and no message of do
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from html import escape
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from docutils import nodes
 from docutils.core import publish_doctree
@@ -109,20 +110,13 @@ def _inliner() -> Inliner:
     return inliner
 
 
-class _AnyOption(dict[str, Any]):
-    """The options of a directive that may have any."""
-
-    def __getitem__(self, name: str) -> Any:
-        return directives.unchanged
-
-
 class _Block(Directive):  # type: ignore[misc]
     """A directive of Sphinx: a statement, a box, code or a formula."""
 
     has_content = True
     optional_arguments = 1
     final_argument_whitespace = True
-    option_spec = _AnyOption(label=directives.unchanged)
+    option_spec: ClassVar = defaultdict(lambda: directives.unchanged, label=directives.unchanged)
 
     def run(self) -> list[nodes.Node]:
         """Return the nodes of the directive."""
