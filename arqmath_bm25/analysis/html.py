@@ -45,6 +45,7 @@ from arqmath_bm25.analysis.formal import FORMAL, formal_words
 from arqmath_bm25.analysis.kinds import Kind, is_foreign, kind_of
 from arqmath_bm25.analysis.latex_html import MATH_ENVIRONMENT, latex_html, latex_line
 from arqmath_bm25.analysis.macros import expanded_formulas
+from arqmath_bm25.analysis.nesting import closing_edge
 from arqmath_bm25.analysis.sources import (
     BLOCK_END,
     CODE_BACKSLASH,
@@ -118,7 +119,8 @@ _OF_OTHER_PROGRAMS = re.compile(
 _SPAN = re.compile(r'<span\s+class="math-container"(?:\s+id="([^"<>]*)")?\s*>(?:([^<]*+)</span>)?')
 _LEADING_DOLLARS = re.compile(r"^\${1,2}")
 _TRAILING_DOLLARS = re.compile(r"(?<!\\)((?:\\\\)*)\${1,2}$")
-_EDGE = re.compile(r'(<span\b[^<>]*>)|</span>|< span="">')
+_SPAN_END = re.compile(r'</span>|< span="">')
+_EDGE = re.compile(rf"(?P<open><span\b[^<>]*>)|(?P<close>{_SPAN_END.pattern})")
 
 _BLOCK = (
     "p|div|br|hr|li|ul|ol|dl|dt|dd|blockquote|pre|h[1-6]|table|thead|tbody|tr|td|th|details|summary"
@@ -369,7 +371,7 @@ def cut_spans(html: str) -> tuple[str, list[Formula]]:
 def _split_at_closing(text: str) -> list[str | Any]:
     """Split at spans as `_SPAN.split` does, but match each with its own closing tag."""
     pieces: list[str | Any] = []
-    closing = _closing(text)
+    has_end = True  # whether any is in the rest of the text
     done = 0
     for span in _SPAN.finditer(text):
         if span.start() < done:
@@ -379,7 +381,13 @@ def _split_at_closing(text: str) -> list[str | Any]:
         inner = span[2]
         done = span.end()
         if inner is None:
-            end, done = closing.get(done, (done, done))
+            end, done = closing_edge(_EDGE, text, span.end(), deepest=_MAX_DEPTH)
+            if end == done:  # It is never closed, so it ends at the next closing tag, if any.
+                end = done = span.end()
+                nearest = _SPAN_END.search(text, done) if has_end else None
+                has_end = nearest is not None
+                if nearest is not None:
+                    end, done = nearest.span()
             inner = _EDGE.sub("", text[span.end() : end])
         pieces += before, span[1], inner
     return [*pieces, text[done:]]
@@ -421,30 +429,6 @@ def _clean_entity(entity: re.Match[str]) -> str:
     if 0xE000 <= int(digits, base) < 0xF900:
         return " "
     return entity[0]
-
-
-def _closing(text: str) -> dict[int, tuple[int, int]]:
-    """Return the span of each closing tag, by the position at which the content starts.
-
-    A span that is never closed ends at the next closing tag, if there is one.
-    """
-    closing: dict[int, tuple[int, int]] = {}
-    opened: list[int] = []
-    edges = list(_EDGE.finditer(text))
-    for edge in edges:
-        if edge[1]:
-            opened.append(edge.end())
-        elif opened:
-            closing[opened.pop()] = edge.span()
-
-    unclosed = set(opened)
-    nearest: tuple[int, int] | None = None
-    for edge in reversed(edges):
-        if not edge[1]:
-            nearest = edge.span()
-        elif nearest and edge.end() in unclosed:
-            closing[edge.end()] = nearest
-    return closing
 
 
 def _split(text: str, formulas: list[Formula], delimiters: Delimiters) -> Content:
