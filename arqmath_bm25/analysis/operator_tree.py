@@ -524,19 +524,15 @@ def _roles() -> dict[str, _Role]:
     return by_item
 
 
-def _bars_between() -> dict[tuple[str, bool], _Role]:
-    """Return the roles of bars between operands, outside and within fences."""
-    between = {}
-    for bar in _BARS:
-        between[bar, False] = _infix(bar, bar, _RELATION, _FIRST, _SECOND)
-        between[bar, True] = _infix(bar, bar, _SUCH_THAT, _FIRST, _SECOND)
-    return between
-
-
 _ROLES: Final = _roles()
 _TIMES: Final = _ROLES["times"]
 _FACTORS: Final = replace(_TIMES, level=_ARGUMENT, key="inside")  # of the argument of a function
-_BETWEEN: Final = _bars_between()
+# Bars between operands, outside and within fences.
+_BETWEEN: Final = {
+    (bar, in_fence): _infix(bar, bar, level, _FIRST, _SECOND)
+    for bar in _BARS
+    for in_fence, level in ((False, _RELATION), (True, _SUCH_THAT))
+}
 
 
 def read_operators(items: list[str]) -> Tree:
