@@ -542,7 +542,7 @@ def test_a_report_that_fails_leaves_the_old_one(
         raise OSError(28, "No space left on device")
 
     before = (site / "index.html").read_text()
-    monkeypatch.setattr("arqmath_bm25.pages.report.site._curves", fail)
+    monkeypatch.setattr("arqmath_bm25.pages.report.site.compare", fail)
     with pytest.raises(InputError, match="the disk is full"):
         report(runs, site, indexes=tmp_path)
     assert (site / "index.html").read_text() == before

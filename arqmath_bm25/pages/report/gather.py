@@ -4,12 +4,11 @@ The runs of one report are of one task. Judgments are given as a file, or taken 
 topics of each run; without judgments, a report shows the hits of the runs and no scores.
 """
 
-import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -65,7 +64,6 @@ class ReportData:
     """Everything that a report shows; templates may use each of these fields."""
 
     collection: Collection
-    rules: RunRules
     task: str  # the title of the task: the kind of documents that were searched
     formula_ids: FormulaIds | None  # the formula index of Task 2
     runs: list[ReportedRun]
@@ -73,7 +71,7 @@ class ReportData:
     qrels_files: list[Path]  # one file for each year of the runs
     qrels: Qrels
     relevant: int  # the relevance level: the lowest grade that counts as relevant
-    relevant_documents: set[str]  # documents that are relevant for any topic
+    relevant_docs: dict[str, set[str]]  # topic -> documents that are relevant for it
     measures: dict[str, str]  # keys with their titles; the first compares the runs
     primed: bool  # whether tables show measures over judged documents only
     words: dict[int, str]  # the names of the grades
@@ -85,22 +83,18 @@ class ReportData:
     latex: Mapping[str, str]  # formula id -> LaTeX
     missing: int  # how many posts to show are not in the collection
 
-    def relevant_to(self, topic: str) -> set[str]:
-        """Return the documents that are relevant for a topic."""
-        return _relevant(self.qrels.get(topic, {}), self.relevant)
-
 
 def gather(
     files: Sequence[Path],
     collection: Collection,
     *,
-    task: RunTask | None = None,
-    qrels: Path | None = None,
-    topics: Path | None = None,
-    relevant: int | None = None,
-    depth: int | None = None,
-    baseline: Path | None = None,
-    status: Callable[[str], None] = lambda _: None,
+    task: RunTask | None,
+    qrels: Path | None,
+    topics: Path | None,
+    relevant: int | None,
+    depth: int | None,
+    baseline: Path | None,
+    status: Callable[[str], None],
 ) -> ReportData:
     """Read the data of a report of the run `files`.
 
@@ -111,34 +105,35 @@ def gather(
     Raises InputError for files that cannot be read or do not belong together: runs of several
     tasks, topics without a topic file, posts that DATA lacks.
     """
-    status("Reading runs")
-    open_ids = cache(partial(FormulaIds.from_collection, collection))
-    runs = _read_runs(files, task, qrels, collection, open_ids)
-    rules = runs[0].rules
+    runs = _read_runs(files, task, qrels, collection)
 
     status("Scoring")
     reported, judgments = _score(runs, qrels, collection, relevant)
-    baseline_run = _baseline(reported, files, baseline)
-    grades, level = _merge(judgments.values())
+    grades, level, relevant_docs = _merge(judgments.values())
     measures, primed = _measures(reported)
     questions = _questions(runs, topics, collection)
 
     status("Looking for posts")
-    depth = depth or _depth_for(len(questions))
+    depth = depth or (20 if len(questions) <= FEW_TOPICS else 10)
     posts, formulas = _posts_and_formulas(reported, depth)
-    relevant_documents = _relevant_documents(grades, level)
-    post, delimiters, macros = post_reader(collection, posts | relevant_documents)
+    post, delimiters, macros = post_reader(collection, posts.union(*relevant_docs.values()))
+    missing = [post_id for post_id in posts if post(post_id) is None]
+    if posts and len(missing) == len(posts):
+        source = collection.corpus or collection.posts.path
+        raise InputError(
+            f"{source}: none of the {len(posts):,} posts that the runs return is in it; are runs "
+            "and DATA of the same collection?"
+        )
     return ReportData(
         collection=collection,
-        rules=rules,
-        task=task_class(rules.task).title,
-        formula_ids=rules.formula_ids(open_ids),
+        task=task_class(runs[0].task).title,
+        formula_ids=runs[0].ids,
         runs=reported,
-        baseline=baseline_run,
+        baseline=_baseline(reported, files, baseline),
         qrels_files=list(judgments),
         qrels=grades,
         relevant=level,
-        relevant_documents=relevant_documents,
+        relevant_docs=relevant_docs,
         measures=measures,
         primed=primed,
         words=_words(grades),
@@ -148,15 +143,45 @@ def gather(
         delimiters=delimiters,
         macros=macros,
         latex=latex_of(collection, formulas),
-        missing=_count_missing(posts, post, collection),
+        missing=len(missing),
     )
 
 
-def _depth_for(topics: int) -> int:
-    """Return how many hits of a topic are shown by default."""
-    if topics <= FEW_TOPICS:
-        return 20
-    return 10
+def _merge(judgments: Iterable[Judgments]) -> tuple[Qrels, int, dict[str, set[str]]]:
+    """Return the judgments of several files, their relevance level, and what is relevant."""
+    qrels: Qrels = {}
+    for of_file in judgments:
+        qrels.update(of_file.qrels)
+    level = max((of_file.relevant for of_file in judgments), default=1)
+    relevant = {}
+    for topic, grades in qrels.items():
+        relevant[topic] = {doc for doc, grade in grades.items() if grade >= level}
+    return qrels, level, relevant
+
+
+def _measures(runs: Sequence[ReportedRun]) -> tuple[dict[str, str], bool]:
+    """Return the measures of tables with their titles, and whether some are primed."""
+    for run in runs:
+        if run.score is not None:
+            keys = run.score.table_keys
+            titles = {key: NAMES.get(key, key) for key in keys}
+            return titles, not run.score.primed.isdisjoint(keys)
+    return {}, False
+
+
+def _posts_and_formulas(runs: Sequence[ReportedRun], depth: int) -> tuple[set[str], set[str]]:
+    """Return the posts and the formulas of the hits that are shown."""
+    posts = set[str]()
+    formulas = set[str]()
+    for run in runs:
+        for rows in run.topics.values():
+            for row in islice(rows.values(), depth):
+                post, formula = row.post_and_formula
+                posts.add(post)
+                formulas.add(formula)
+
+    posts.discard("")
+    return posts, formulas
 
 
 def _baseline(
@@ -172,81 +197,12 @@ def _baseline(
                 return run
         raise InputError(f"{baseline}: not among the runs of the report")
 
-    weakest = runs[0]
-    lowest = math.inf
-    for run in runs:
-        if run.score is None:
-            continue
-        key = run.score.table_keys[0]
-        mean = run.score.averages()[key]
-        if mean < lowest:
-            weakest = run
-            lowest = mean
-
-    return weakest
-
-
-def _merge(judgments: Iterable[Judgments]) -> tuple[Qrels, int]:
-    """Return the judgments of several files as one, and their relevance level."""
-    qrels: Qrels = {}
-    levels = []
-    for file_judgments in judgments:
-        qrels.update(file_judgments.qrels)
-        levels.append(file_judgments.relevant)
-    return qrels, max(levels, default=1)
-
-
-def _measures(runs: Sequence[ReportedRun]) -> tuple[dict[str, str], bool]:
-    """Return the measures of tables with their titles, and whether some are primed."""
-    for run in runs:
+    means = {}
+    for number, run in enumerate(runs):
         if run.score is not None:
-            keys = run.score.table_keys
-            measures = {key: NAMES.get(key, key) for key in keys}
-            primed = not run.score.primed.isdisjoint(keys)
-            return measures, primed
-    return {}, False
-
-
-def _posts_and_formulas(runs: Sequence[ReportedRun], depth: int) -> tuple[set[str], set[str]]:
-    """Return the posts and the formulas of the hits that are shown."""
-    posts: set[str] = set()
-    formulas: set[str] = set()
-    for run in runs:
-        for rows in run.topics.values():
-            for row in islice(rows.values(), depth):
-                post, formula = row.post_and_formula
-                posts.add(post)
-                formulas.add(formula)
-
-    posts.discard("")
-    return posts, formulas
-
-
-def _count_missing(
-    posts: set[str], post: Callable[[str], Post | None], collection: Collection
-) -> int:
-    """Count the posts that the collection lacks; InputError if it lacks them all."""
-    missing = sum(post(post_id) is None for post_id in posts)
-    if posts and missing == len(posts):
-        source = collection.corpus or collection.posts.path
-        raise InputError(
-            f"{source}: none of the {missing:,} posts that the runs return is in it; are runs and "
-            "DATA of the same collection?"
-        )
-    return missing
-
-
-def _relevant(grades: Mapping[str, int], level: int) -> set[str]:
-    """Return the documents with a grade of the relevance level or more."""
-    return {doc for doc, grade in grades.items() if grade >= level}
-
-
-def _relevant_documents(qrels: Qrels, level: int) -> set[str]:
-    """Return the documents that are relevant for any topic."""
-    documents: set[str] = set()
-    for grades in qrels.values():
-        documents |= _relevant(grades, level)
-    return documents
+            key = run.score.table_keys[0]
+            means[number] = run.score.averages()[key]
+    return runs[min(means, key=means.__getitem__, default=0)]
 
 
 def _score(
@@ -288,11 +244,8 @@ def _score(
 
 def _chart_measures(rules: RunRules) -> list[Measure]:
     """Return the measures of the charts; primed ones if the tables show primed measures."""
-    primed = False
-    for measure in measures_of(rules):
-        if measure.primed and measure.key in rules.table_measures:
-            primed = True
-
+    in_tables = [named for named in measures_of(rules) if named.key in rules.table_measures]
+    primed = any(measure.primed for measure in in_tables)
     measures = []
     for level in RECALL_LEVELS:
         precision = read_measure(f"IPrec(judged_only={primed})@{level}")
@@ -303,15 +256,12 @@ def _chart_measures(rules: RunRules) -> list[Measure]:
 
 
 def _read_runs(
-    files: Sequence[Path],
-    task: RunTask | None,
-    qrels: Path | None,
-    collection: Collection,
-    open_ids: Callable[[], FormulaIds],
+    files: Sequence[Path], task: RunTask | None, qrels: Path | None, collection: Collection
 ) -> list[ReadRun]:
     """Read the runs of a report; InputError unless they are of one task that has reports."""
     if task is None and collection.corpus:
         task = DocumentRules.task
+    open_ids = cache(partial(FormulaIds.from_collection, collection))
     runs = [ReadRun.read(file, task, open_ids) for file in files]
     first = runs[0]
     for run in runs:
@@ -351,46 +301,35 @@ def _questions(
         topic_task = DocumentRules.task
     task = configured(topic_task)
 
-    sources: list[str] | None
-    if topics is None:
-        sources = topics_of(*(run.path for run in runs))
-    else:
+    sources = topics_of(*(run.path for run in runs))
+    if topics is not None:
         sources = [str(topics)]
     by_id = task.asked(collection, sources)
 
-    run_topics: set[str] = set()
+    run_of = dict[str, Path]()
     for run in runs:
-        run_topics.update(run.topics)
         for topic in run.topics:
-            if topic in by_id:
-                continue
-
+            run_of.setdefault(topic, run.path)
+    for topic, path in run_of.items():
+        if topic not in by_id:
             data = "the bundled sample"
             settings = {"data": "DATA", "topics": "FILE"}
             if collection.on_site:
-                data = "DATA"
-                settings = {"topics": "FILE"}
+                data = settings.pop("data")
             files = [file.name for _, file in task.topic_files(collection, sources)]
             raise InputError(
-                f"{run.path}: topic {shown(topic)} is in none of the topic files "
+                f"{path}: topic {shown(topic)} is in none of the topic files "
                 f"({', '.join(files)}) of {data}",
                 **settings,
             )
 
-    return {name: topic for name, topic in by_id.items() if name in run_topics}
+    return {name: topic for name, topic in by_id.items() if name in run_of}
 
 
 def _words(qrels: Qrels) -> dict[int, str]:
     """Return the names of grades: the labs' names, or "Relevant" for binary judgments."""
-    highest = 0
-    for grades in qrels.values():
-        highest = max([highest, *grades.values()])
-
-    words = {}
-    for word, grade in GRADE_OF_LABEL.items():
-        if grade is not None:
-            words[grade] = word
-
+    words = {grade: word for word, grade in GRADE_OF_LABEL.items() if grade is not None}
+    highest = max(chain.from_iterable(map(dict.values, qrels.values())), default=0)
     if highest <= 1:
         return {1: "Relevant", 0: words[0]}
 
@@ -401,13 +340,8 @@ def _words(qrels: Qrels) -> dict[int, str]:
 
 def _names(files: Sequence[Path]) -> list[str]:
     """Name runs by their files, and files of the same name also by the folders that differ."""
-    stems = []
-    folders = []
-    for file in files:
-        stems.append(file.name.rsplit(".", 1)[0])
-        folders.append(file.absolute().parent)
-
-    common = os.path.commonpath(folders)
+    stems = [file.name.rsplit(".", 1)[0] for file in files]
+    common = os.path.commonpath([file.absolute().parent for file in files])
     names = []
     for stem, file in zip(stems, files, strict=True):
         if stems.count(stem) == 1:
@@ -419,14 +353,5 @@ def _names(files: Sequence[Path]) -> list[str]:
         if names.count(name) > 1:
             raise InputError(f"{file}: this run was given twice")
 
-    return list(map(_replace_unprintable, names))
-
-
-def _replace_unprintable(name: str) -> str:
-    """Replace characters that cannot be printed."""
-    characters = []
-    for character in name:
-        if not character.isprintable():
-            character = "�"
-        characters.append(character)
-    return "".join(characters)
+    unprintable = {ord(sign): "�" for sign in "".join(names) if not sign.isprintable()}
+    return [name.translate(unprintable) for name in names]

@@ -31,10 +31,8 @@ from arqmath_bm25.runs.formula_ids import id_numbers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from arqmath_bm25.collection.posts import Post
     from arqmath_bm25.evaluation.comparing import Comparison
     from arqmath_bm25.evaluation.score import RunScore
-    from arqmath_bm25.pages.page_files import Pages
     from arqmath_bm25.pages.report.gather import ReportData, ReportedRun
     from arqmath_bm25.runs.rows import RunRow
 
@@ -42,7 +40,10 @@ if TYPE_CHECKING:
     _Averages = Mapping[str, Mapping[str, float]]
 
 
+# Why a topic has no relevant document among the first ten.
 _MISSING: Final = "nothing relevant in the collection"
+_NOT_RETURNED: Final = "not retrieved"
+_LOW: Final = "ranked low"
 _MAX_NAME: Final = 60
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9.-]+")
 
@@ -59,8 +60,8 @@ _AT_10: Final = ("p10_prime", "p10", "P@10")
 def write_report(
     data: ReportData,
     directory: Path,
-    progress: Callable[[int], None] = lambda _: None,
-    threads: Path | None = None,
+    progress: Callable[[int], None],
+    threads: Path | None,
 ) -> None:
     """Write the report to `directory`, which appears only when it is complete.
 
@@ -68,31 +69,28 @@ def write_report(
     that each step wrote. Raises InputError if `directory` holds something else than a report.
     """
     names = page_names(data.questions)
-    scores: dict[str, RunScore] = {}
-    averages: dict[str, dict[str, float]] = {}
-    failures = {}
-    settings = {}
-    lacking: set[str] = set()
-    for run in data.runs:
-        settings[run.name] = _settings(run)
-        failures[run.name] = _failures(data, run)
-        lacking.update(failures[run.name][_MISSING])
-        if run.score:
-            scores[run.name] = run.score
-            averages[run.name] = run.score.averages()
-
+    scores = {run.name: run.score for run in data.runs if run.score}
+    averages = {name: score.averages() for name, score in scores.items()}
+    failures = {run.name: _failures(data, run) for run in data.runs}
     with site(directory, "report", "report.js", data.collection.origin) as pages:
         pages.templates.globals.update(
             vars(data),
             averages=averages,
             failures=failures,
-            lacking=lacking,
-            settings=settings,
+            lacking=set(chain.from_iterable(of_run[_MISSING] for of_run in failures.values())),
+            settings={run.name: _settings(run) for run in data.runs},
             pages=names,
-            threads=_thread_links(directory, threads),
+            threads=_thread_links(directory / "topics", threads),
         )
 
-        titles, words = _write_topics(data, names, pages, progress)
+        titles = {}
+        words = {}  # of the whole titles
+        for topic, question in data.questions.items():
+            values = topic_page(data, question)
+            titles[topic] = values["short_title"]
+            words[topic] = values["title"].striptags()
+            pages.write(f"topics/{names[topic]}", "topic.html", **values)
+            progress(1)
         for number, run in enumerate(data.runs, 1):
             pages.write(f"runs/{number}.html", "run.html", run=run, baseline=data.baseline)
 
@@ -110,39 +108,15 @@ def write_report(
         )
 
 
-def _write_topics(
-    data: ReportData, names: Mapping[str, str], pages: Pages, progress: Callable[[int], None]
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Write the page of each topic; return their titles, short ones and the words of whole ones."""
-    titles = {}
-    words = {}
-    for topic, question in data.questions.items():
-        page = topic_page(data, question)
-        titles[topic] = page["short_title"]
-        words[topic] = page["title"].striptags()
-        pages.write(f"topics/{names[topic]}", "topic.html", **page)
-        progress(1)
-    return titles, words
-
-
-def _thread_links(directory: Path, threads: Path | None) -> dict[str, str]:
+def _thread_links(topics: Path, threads: Path | None) -> dict[str, str]:
     """Return the links from pages of topics to pages of threads, by the ids of posts."""
-    links: dict[str, str] = {}
-    if threads is None:
-        return links
-
-    topics = directory / "topics"
-    for page in threads.glob("*.html"):
-        path = os.path.relpath(page, topics)
-        links[page.stem] = quote(path)
-    return links
+    pages = threads.glob("*.html") if threads else ()
+    return {page.stem: quote(os.path.relpath(page, topics)) for page in pages}
 
 
 def _failures(data: ReportData, run: ReportedRun) -> dict[str, list[str]]:
     """Return the topics without a relevant document among the first ten, by reason."""
-    missing: list[str] = []
-    not_returned: list[str] = []
-    low: list[str] = []
+    failures: dict[str, list[str]] = {_MISSING: [], _NOT_RETURNED: [], _LOW: []}
     precision = ""
     for key in reversed(data.measures):
         if key in _AT_10:
@@ -152,30 +126,20 @@ def _failures(data: ReportData, run: ReportedRun) -> dict[str, list[str]]:
         if values[precision] > 0:
             continue
 
-        relevant = data.relevant_to(topic)
-        returned = run.topics.get(topic, {}).keys()
-        if relevant & returned:
-            low.append(topic)
-        elif _has_any(data, relevant):
-            not_returned.append(topic)
+        relevant = data.relevant_docs[topic]
+        if data.formula_ids is None:
+            is_there = any(map(data.post, relevant))
         else:
-            missing.append(topic)
+            is_there = bool(data.formula_ids.is_visual(id_numbers(relevant)).any())
 
-    return {
-        _MISSING: missing,
-        "not retrieved": not_returned,
-        "ranked low": low,
-    }
+        reason = _MISSING
+        if is_there:
+            reason = _NOT_RETURNED
+        if not relevant.isdisjoint(run.topics.get(topic, {})):
+            reason = _LOW
+        failures[reason].append(topic)
 
-
-def _has_any(data: ReportData, docs: set[str]) -> bool:
-    """Return whether the collection has one of the documents."""
-    if data.formula_ids is None:
-        return any(data.post(doc) is not None for doc in docs)
-
-    numbers = id_numbers(docs)
-    is_visual = data.formula_ids.is_visual(numbers)
-    return bool(is_visual.any())
+    return failures
 
 
 def _settings(run: ReportedRun) -> dict[str, str]:
@@ -265,21 +229,17 @@ def _comparisons(
         if baseline not in names:
             baseline = min(names, key=lambda name: averages[name][first])
 
-        group = {baseline: values[baseline]}
-        for name in names:
-            group[name] = values[name]
-
+        group = {name: values[name] for name in (baseline, *names)}
         group_comparisons = compare(group)
         comparisons += group_comparisons
         group_averages = {name: averages[name] for name in names}
         verdicts.append(_verdict(data.measures, group_averages, group_comparisons))
 
-    differences: dict[str, dict[str, float]] = {}
+    differences = {}
     for pair in comparisons:
-        baseline_values = values[pair.baseline]
-        differences[pair.run] = {}
-        for topic, value in values[pair.run].items():
-            differences[pair.run][topic] = value - baseline_values[topic]
+        before = values[pair.baseline]
+        of_run = values[pair.run]
+        differences[pair.run] = {topic: of_run[topic] - before[topic] for topic in of_run}
 
     warnings = chain.from_iterable(score.warnings for score in scores.values())
     doubtful = any(isinstance(note, ComparabilityWarning) for note in warnings)
@@ -297,68 +257,45 @@ def _comparisons(
 def _verdict(
     measures: Mapping[str, str], averages: _Averages, comparisons: Sequence[Comparison]
 ) -> dict[str, Any]:
-    """Return the best runs, and the lead of the first over each other one."""
+    """Return the best runs, and by how much the first of them leads over each other one."""
     first = next(iter(measures))
-    values = {name: run_averages[first] for name, run_averages in averages.items()}
-    highest = max(values.values())
-    best = [name for name, value in values.items() if value == highest]
+    highest = max(values[first] for values in averages.values())
+    best = [name for name, values in averages.items() if values[first] == highest]
 
     leads = []
-    if len(best) == 1:
-        winner = best[0]
-        for pair in comparisons:
-            if winner in (pair.run, pair.baseline):
-                leads.append(_lead(winner, pair, measures, averages))
+    for pair in comparisons:
+        if len(best) > 1 or best[0] not in (pair.run, pair.baseline):
+            continue
 
+        other, wins, losses = pair.baseline, pair.wins, pair.losses
+        if best[0] == pair.baseline:
+            other, wins, losses = pair.run, pair.losses, pair.wins
+        against = []
+        for key in may_contradict(list(measures)):
+            if averages[best[0]][key] < averages[other][key]:
+                against.append(measures[key])
+
+        leads.append(
+            {
+                "other": other,
+                "difference": abs(pair.difference),
+                "wins": wins,
+                "losses": losses,
+                "p_value": pair.randomization_holm,
+                "against": against,
+            }
+        )
     return {"best": best, "value": highest, "leads": leads}
-
-
-def _lead(
-    best: str, pair: Comparison, measures: Mapping[str, str], averages: _Averages
-) -> dict[str, Any]:
-    """Return by how much the best run of a pair leads, and which measures say the opposite."""
-    if best == pair.run:
-        other = pair.baseline
-        wins = pair.wins
-        losses = pair.losses
-    else:
-        other = pair.run
-        wins = pair.losses
-        losses = pair.wins
-
-    against = []
-    for key in may_contradict(list(measures)):
-        if averages[best][key] < averages[other][key]:
-            against.append(measures[key])
-
-    return {
-        "other": other,
-        "difference": abs(pair.difference),
-        "wins": wins,
-        "losses": losses,
-        "p_value": pair.randomization_holm,
-        "against": against,
-    }
 
 
 def _curves(averages: _Averages) -> dict[str, dict[str, list[tuple[float, float]]]]:
     """Return the points of two charts by run: precision by recall, and the share of judged hits."""
-    recall = [(level, f"iprec_{level}") for level in RECALL_LEVELS]
-    judged = [(float(x), f"judged_{depth}") for x, depth in enumerate(DEPTHS)]
-    return {
-        "recall": _points(recall, averages),
-        "judged": _points(judged, averages),
-    }
-
-
-def _points(
-    keys: Sequence[tuple[float, str]], averages: _Averages
-) -> dict[str, list[tuple[float, float]]]:
-    """Return the points of each run from the keys of the measures by their x."""
-    points = {}
+    recall = {}
+    judged = {}
     for run, values in averages.items():
-        points[run] = [(x, values[key]) for x, key in keys]
-    return points
+        recall[run] = [(level, values[f"iprec_{level}"]) for level in RECALL_LEVELS]
+        judged[run] = [(float(x), values[f"judged_{depth}"]) for x, depth in enumerate(DEPTHS)]
+    return {"recall": recall, "judged": judged}
 
 
 # Lengths in characters: of an excerpt, and of the heading of a document without a title.
@@ -414,29 +351,26 @@ class ReportDocument:
         # How many words and formulas of the question the post has.
         self.shares = (0, 0)
 
-        if self.post is not None:
-            self._describe(self.post, data, writer)
+        post = self.post
+        if post is not None:
+            question = data.collection.question_of(post)
+            heading = "(no question)"
+            if question is not None and question.title:
+                heading = question.title
+
+            # The title of a document without a title is its id.
+            if heading == post_id:
+                heading = beginning(post.body, _HEADING).text or post_id
+
+            self.title = writer.title(heading, self.formula_id)
+            self.link = data.collection.link(post)
+
+            contents = [read_title(heading), read_body(post.body)]
+            if question is not None and question.body != post.body:
+                contents.append(read_body(question.body))
+            self.shares = writer.shares(contents)
         elif post_id:
             self.title = Markup("Post {} is not in the collection").format(post_id)
-
-    def _describe(self, post: Post, data: ReportData, writer: PostWriter) -> None:
-        """Set title and link, and the shares of words and formulas."""
-        question = data.collection.question_of(post)
-        heading = "(no question)"
-        if question is not None and question.title:
-            heading = question.title
-
-        # The title of a document without a title is its id.
-        if heading == post.post_id:
-            heading = beginning(post.body, _HEADING).text or post.post_id
-
-        self.title = writer.title(heading, self.formula_id)
-        self.link = data.collection.link(post)
-
-        contents = [read_title(heading), read_body(post.body)]
-        if question is not None and question.body != post.body:
-            contents.append(read_body(question.body))
-        self.shares = writer.shares(contents)
 
     def order(self, relevant: int) -> tuple[int, int, str]:
         """Return the key that sorts relevant documents first, by grade, then by the best rank."""
@@ -447,36 +381,22 @@ class ReportDocument:
         return -self.grade, best, self.doc_id
 
 
-def _plain(title: Content) -> str:
-    """Return a title as plain text, its formulas as LaTeX."""
-    texts = []
-    for piece in title.pieces:
-        if isinstance(piece, Formula):
-            piece = piece.latex
-        texts.append(piece)
-    return "".join(texts)
-
-
 def topic_page(data: ReportData, topic: Topic) -> dict[str, Any]:
     """Return the values for the template `topic.html`."""
     delimiters = data.delimiters
     title = read_title(topic.title, delimiters)
     body = read_body(topic.question, delimiters)
     plain = PostWriter((), delimiters, data.macros)
-    query_formula = Markup()
+    formula = Markup()
     if topic.latex:
         # A topic of Task 2 is one formula.
-        formula = Formula(topic.latex, None)
-        query_formula = plain.formula(formula, display=True)
-        writer = PostWriter([Content((formula,))])
+        asked = Formula(topic.latex, None)
+        formula = plain.formula(asked, display=True)
+        writer = PostWriter([Content((asked,))])
     else:
         words = " ".join(topic.tags).replace("-", " ")
         tags = Content((words,))
         writer = PostWriter([title, body, tags], delimiters, data.macros)
-
-    def write_answer(row: RunRow) -> Markup:
-        answer = read_title(row.answer)
-        return writer.content(answer)
 
     # A question without a title is its own title: a table of a thousand of them has to open fast.
     whole_title = plain.title(topic.title, topic.formula_id)
@@ -490,9 +410,9 @@ def topic_page(data: ReportData, topic: Topic) -> dict[str, Any]:
         "topic": topic,
         "title": whole_title,
         "short_title": short_title,
-        "plain_title": _plain(title),
+        "plain_title": title.marked(""),
         "body": plain.body(topic.question, topic.formula_id),
-        "formula": query_formula,
+        "formula": formula,
         # How many words and formulas the topic has.
         "asks": writer.asks,
         "documents": {document.doc_id: document for document in documents},
@@ -500,7 +420,7 @@ def topic_page(data: ReportData, topic: Topic) -> dict[str, Any]:
         "labels": [*labels, "Unjudged"],
         # The number of relevant documents of which nothing is known.
         "absent": absent,
-        "answer": write_answer,
+        "answer": lambda row: writer.content(read_title(row.answer)),
     }
 
 
@@ -515,21 +435,28 @@ def _documents(
     grades = data.qrels.get(topic, {})
     rankings = [run.topics.get(topic, {}) for run in data.runs]
     posts, absent = _posts_to_show(data, rankings, grades)
-
-    ranks = []
-    for ranking in rankings:
-        ranks.append({doc: rank for rank, doc in enumerate(ranking, 1)})
+    ranks = [{doc: rank for rank, doc in enumerate(ranking, 1)} for ranking in rankings]
 
     documents = []
     for doc, post_and_formula in posts.items():
-        run_ranks = [doc_ranks.get(doc) for doc_ranks in ranks]
+        of_doc = [of_run.get(doc) for of_run in ranks]
         grade = grades.get(doc)
-        document = ReportDocument(data, doc, post_and_formula, grade, run_ranks, writer)
-        documents.append(document)
-
+        documents.append(ReportDocument(data, doc, post_and_formula, grade, of_doc, writer))
     documents.sort(key=lambda document: document.order(data.relevant))
-    few = len(data.questions) <= FEW_TOPICS
-    _write_bodies(documents, few, writer)
+
+    room = _ROOM
+    begin = _EXCERPT
+    if len(data.questions) > FEW_TOPICS:
+        room //= 10
+        begin //= 2
+    for document in documents:
+        if document.post is not None:
+            body = document.post.body
+            document.body = writer.content(beginning(body, begin))
+            if len(body) <= room:
+                document.body = writer.body(body, document.formula_id)
+                document.whole = True
+                room -= len(body)
     return documents, absent
 
 
@@ -562,23 +489,3 @@ def _posts_to_show(
             absent += 1
 
     return posts, absent
-
-
-def _write_bodies(documents: Iterable[ReportDocument], few: bool, writer: PostWriter) -> None:
-    """Write the bodies of documents in full as long as there is room, else their beginnings."""
-    room = _ROOM
-    begin = _EXCERPT
-    if not few:
-        room //= 10
-        begin //= 2
-
-    for document in documents:
-        if document.post is None:
-            continue
-
-        body = document.post.body
-        document.body = writer.content(beginning(body, begin))
-        if len(body) <= room:
-            document.body = writer.body(body, document.formula_id)
-            document.whole = True
-            room -= len(body)
