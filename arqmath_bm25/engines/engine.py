@@ -27,7 +27,6 @@ DocIds = Sequence[bytes]  # in UTF-8
 Scores = npt.NDArray[np.float32]
 Query = Mapping[str, Mapping[str, float]]  # field → term → weight of the term
 TermScores = dict[str, dict[str, float]]  # field → term → what it gives to a score
-Parameters = Mapping[str, tuple[float, float]]  # field → k1 and b, if it has its own
 
 LocalName = Literal["lucene", "flat"]
 EngineName = Literal["auto", LocalName, "opensearch"]
@@ -37,7 +36,18 @@ FEW: Final = 64
 _MARGIN: Final = 50
 _TERM: Final = re.compile(r"\Aweight\(([^:]+):(.+) in \d+\) \[", re.DOTALL)
 _NO_FIELDS: Final[dict[str, Bag]] = {}
-NONE_OF_ITS_OWN: Final[Parameters] = MappingProxyType({})
+
+
+class Bm25(NamedTuple):
+    """Parameters of BM25, some fields with their own."""
+
+    k1: float = 1.2
+    b: float = 0.75
+    by_field: Mapping[str, tuple[float, float]] = MappingProxyType({})
+
+    def of(self, field: str) -> tuple[float, float]:
+        """Return k1 and b of a field."""
+        return self.by_field.get(field, (self.k1, self.b))
 
 
 class Document(NamedTuple):

@@ -42,7 +42,6 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.id_table import IdTable
 from arqmath_bm25.core.tested import TestedNumbers, read_numbers
 from arqmath_bm25.engines.engine import (
-    NONE_OF_ITS_OWN,
     Searcher,
     best_first,
     best_hits,
@@ -57,7 +56,7 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.analysis.term_numbers import Numbers
     from arqmath_bm25.core.records import Hit
-    from arqmath_bm25.engines.engine import Parameters, Query, TermScores
+    from arqmath_bm25.engines.engine import Bm25, Query, TermScores
     from arqmath_bm25.engines.flat_build import Integers
 
     Floats = npt.NDArray[np.float32]
@@ -116,9 +115,7 @@ class _WeightedTerms(NamedTuple):
 class FlatSearcher(Searcher):
     """Open flat postings. Thread-safe."""
 
-    def __init__(
-        self, index: Path, k1: float, b: float, by_field: Parameters = NONE_OF_ITS_OWN
-    ) -> None:
+    def __init__(self, index: Path, bm25: Bm25) -> None:
         """Open the flat postings of an index; InputError if they cannot be used."""
         directory = flat_directory(index)
         meta = json.loads((directory / META).read_text(encoding="utf-8"))
@@ -135,8 +132,7 @@ class FlatSearcher(Searcher):
             rows = self.count
             if statistics["shared"]:
                 rows = self._group_count
-            parameters = by_field.get(name, (k1, b))
-            self._fields[name] = _open_field(directory, name, statistics, rows, *parameters)
+            self._fields[name] = _open_field(directory / name, statistics, rows, *bm25.of(name))
 
     def search(self, query: Query, k: int) -> list[Hit]:
         """Return the k best documents that hold at least one of the terms."""
@@ -275,18 +271,13 @@ class FlatSearcher(Searcher):
 
 
 def _open_field(
-    directory: Path,
-    name: str,
-    statistics: Mapping[str, Any],
-    rows: int,
-    k1: float,
-    b: float,
+    field: Path, statistics: Mapping[str, Any], rows: int, k1: float, b: float
 ) -> _Field:
-    """Open the postings of a field; InputError if its files do not belong together.
+    """Open the files that begin with the path of a field; InputError if they do not fit each other.
 
     `rows` is the number of documents, or of groups for a shared field.
     """
-    pairs = read_numbers(directory / f"{name}.pairs", "<i4").reshape(-1, 2)
+    pairs = read_numbers(Path(f"{field}.pairs"), "<i4").reshape(-1, 2)
     tokens = max(statistics["tokens"], 1)
     average = np.float32(tokens / max(statistics["documents"], 1))
     # 1 + freq / norm for every code, as BM25Similarity computes it in 32 bits.
@@ -297,18 +288,18 @@ def _open_field(
         inverse = unit / norms
     divisors = unit + pairs[:, 0].astype(np.float32) * inverse[pairs[:, 1]]
 
-    terms = read_numbers(directory / f"{name}.terms", "<u8")
-    docs = TestedNumbers(directory / f"{name}.docs", smallest_kind(rows))
-    codes = TestedNumbers(directory / f"{name}.codes", smallest_kind(len(pairs)))
+    terms = read_numbers(Path(f"{field}.terms"), "<u8")
+    docs = TestedNumbers(Path(f"{field}.docs"), smallest_kind(rows))
+    codes = TestedNumbers(Path(f"{field}.codes"), smallest_kind(len(pairs)))
     postings = len(docs.numbers)
-    starts = read_numbers(directory / f"{name}.starts", smallest_kind(postings))
+    starts = read_numbers(Path(f"{field}.starts"), smallest_kind(postings))
     if len(terms) != len(starts) - 1 or not postings == len(codes.numbers) == starts[-1]:
-        raise InputError(f"{directory}: incomplete; build the index again")
+        raise InputError(f"{field.parent}: incomplete; build the index again")
 
     counts = None
     if statistics["shared"]:
         kind = smallest_kind(statistics["documents"])
-        counts = read_numbers(directory / f"{name}.counts", kind)
+        counts = read_numbers(Path(f"{field}.counts"), kind)
 
     return _Field(
         shared=statistics["shared"],

@@ -4,25 +4,11 @@ from pathlib import Path
 
 from arqmath_bm25.core.errors import NoIndexError
 from arqmath_bm25.core.system import memory
-from arqmath_bm25.engines.engine import (
-    NONE_OF_ITS_OWN,
-    EngineName,
-    Parameters,
-    Searcher,
-    flat_directory,
-)
+from arqmath_bm25.engines.engine import Bm25, EngineName, Searcher, flat_directory
 
 
-def open_searcher(
-    index: Path,
-    k1: float,
-    b: float,
-    engine: EngineName = "auto",
-    by_field: Parameters = NONE_OF_ITS_OWN,
-) -> Searcher:
+def open_searcher(index: Path, bm25: Bm25, engine: EngineName = "auto") -> Searcher:
     """Open an index for an engine; only `lucene` starts a JVM.
-
-    `by_field` has k1 and b of the fields with their own.
 
     `auto` takes flat postings if they exist and fit into half of the memory, or if nothing else
     exists. Raises NoIndexError if the index was not built for the engine.
@@ -47,11 +33,11 @@ def open_searcher(
     if engine == "lucene":
         from arqmath_bm25.engines.lucene.search import LuceneSearcher
 
-        return LuceneSearcher(index, k1, b, by_field)
+        return LuceneSearcher(index, bm25)
 
     from arqmath_bm25.engines.flat import FlatSearcher
 
-    return FlatSearcher(index, k1, b, by_field)
+    return FlatSearcher(index, bm25)
 
 
 def fits(flat: Path) -> bool:

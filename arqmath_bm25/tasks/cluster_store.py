@@ -17,15 +17,14 @@ import numpy as np
 
 from arqmath_bm25.core.arrays import smallest_kind
 from arqmath_bm25.core.building import delete
-from arqmath_bm25.core.errors import InputError, InterruptedWorkError, NoIndexError
-from arqmath_bm25.core.progress import tell
+from arqmath_bm25.core.errors import InputError, InterruptedWorkError
+from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.stores import readable_manifest, remove_unless_open, stores
 from arqmath_bm25.core.writing import complete
 from arqmath_bm25.engines.opensearch import cluster_index
 from arqmath_bm25.engines.opensearch.cluster_index import (
     ClusterIndex,
     add_replicas,
-    former_blocks,
     load_documents,
     new_name,
 )
@@ -156,17 +155,8 @@ class ClusterBuild:
 
 
 def _former_store(engine: Engine, content: IndexContent) -> Path | None:
-    """Return a store of the same settings whose index the cluster has; None if there is none.
-
-    Names the blocks of an index as it was before: nothing reads them.
-    """
+    """Return a store of the same settings whose index the cluster has; None if there is none."""
     with closing(connect(engine.hosts)) as client:
-        if any(content.folder.glob("opensearch-*/blocks.json")):
-            blocks = former_blocks(client, content.folder.parent.name)
-            tell(
-                f"{content.folder}: its index in the cluster was in blocks; it is loaded once "
-                f"anew, and `arqmath-bm25 cluster` removes these: {', '.join(blocks)}"
-            )
         for store in stores(content.folder):
             manifest = readable_manifest(store)
             if manifest is None or not (store / _INDEX).is_file():
@@ -206,13 +196,8 @@ def is_loaded(engine: Engine, task: IndexedTask[Any], store: Path) -> bool:
 
 
 def index_of(task: IndexedTask[Any], store: Path) -> ClusterIndex:
-    """Return the index of a cluster that has the documents of a store.
-
-    Raises NoIndexError for the store of an index in blocks.
-    """
-    manifest = readable_manifest(store)
-    if manifest is None or not (store / _INDEX).is_file():
-        raise NoIndexError(f"{store}: its index in the cluster was in blocks", task.name, _ENGINE)
+    """Return the index of a cluster that has the documents of a store."""
+    manifest = Manifest.of(store)
     documents = manifest.counts["documents"]
     return _described(task, _read(store)["name"], manifest.digest, documents, store.parent)
 
@@ -230,8 +215,6 @@ def _described(
         content=digest,
         documents=documents,
         fields=tuple(task.fields or ())[1:],
-        k1=task.settings.bm25.k1,
-        b=task.settings.bm25.b,
+        bm25=task.settings.bm25.parameters,
         collection=folder.parent.name,
-        by_field=task.settings.bm25.by_field,
     )

@@ -215,11 +215,9 @@ class Index:
                     index = index_of(task, self.directory)
                     self._searcher = OpenSearchSearcher(connect(self.engine.hosts), index)
                 else:
-                    bm25 = task.settings.bm25
+                    bm25 = task.settings.bm25.parameters
                     local = self.directory / LOCAL_INDEX
-                    self._searcher = open_searcher(
-                        local, bm25.k1, bm25.b, self.engine.name, bm25.by_field
-                    )
+                    self._searcher = open_searcher(local, bm25, self.engine.name)
             return self._searcher
 
     @property

@@ -18,6 +18,7 @@ from arqmath_bm25.analysis.settings import (
 )
 from arqmath_bm25.core.configuration import NamePart, Settings, Weight, faults, load
 from arqmath_bm25.core.labs import RunName, RunTask, Variant
+from arqmath_bm25.engines.engine import Bm25
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -125,9 +126,10 @@ class Bm25Settings(Settings):
     fields: dict[str, FieldBm25Settings] = Field(default_factory=dict)  # those with their own
 
     @property
-    def by_field(self) -> dict[str, tuple[float, float]]:
-        """k1 and b of the fields with their own."""
-        return {name: (own.k1, own.b) for name, own in self.fields.items()}
+    def parameters(self) -> Bm25:
+        """The parameters as engines take them."""
+        by_field = {name: (own.k1, own.b) for name, own in self.fields.items()}
+        return Bm25(self.k1, self.b, by_field)
 
 
 class QuerySettings(Settings):

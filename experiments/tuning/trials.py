@@ -17,6 +17,7 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, RELEVANT, YEARS
 from arqmath_bm25.core.records import Hit
+from arqmath_bm25.engines.engine import Bm25
 from arqmath_bm25.engines.flat import FlatSearcher, best_rows
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import measure, named_measures
@@ -58,7 +59,7 @@ class Judged(NamedTuple):
 
         Raises InputError for a missing file, and for a topic of two sets.
         """
-        collected = FlatSearcher(index.directory / _STORE, 1.2, 0.75).ids
+        collected = FlatSearcher(index.directory / _STORE, Bm25()).ids
         topics: dict[str, Topic] = {}
         qrels: Qrels = {}
         for name in sets:
@@ -152,7 +153,7 @@ class RankedFields(Trials):
         self, k1: float, b: float, k3: float, own: frozenset[tuple[str, tuple[float, float]]]
     ) -> list[tuple[Any, ...]]:
         """Return, for every topic, ids of documents, fields, documents × fields."""
-        searcher = FlatSearcher(self.index.directory / _STORE, k1, b, dict(own))
+        searcher = FlatSearcher(self.index.directory / _STORE, Bm25(k1, b, dict(own)))
         queries = (self.query(topic, k3) for topic in self.judged.topics)
         found = []
         with ThreadPoolExecutor(self.threads) as pool:
@@ -169,7 +170,7 @@ class RankedFields(Trials):
         bm25, weights = settings.bm25, self.weights(settings)
         k3 = settings.query.k3 if hasattr(settings, "query") else 0.0
         rankings = {}
-        table = self._found(bm25.k1, bm25.b, k3, frozenset(bm25.by_field.items()))
+        table = self._found(bm25.k1, bm25.b, k3, frozenset(bm25.parameters.by_field.items()))
         for topic, (ids, fields, parts) in zip(self.judged.topics, table, strict=True):
             scores = parts @ np.array([weights[field] for field in fields])
             order = np.lexsort((ids, scores))[::-1][: self.searched]

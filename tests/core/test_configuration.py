@@ -144,7 +144,7 @@ def test_a_setting_says_what_it_seems_to_say(tmp_path: Path, line: str, message:
 def test_every_task_that_ranks_by_bm25_has_parameters_by_field(tmp_path: Path, task: str) -> None:
     path = tmp_path / "partial.yaml"
     path.write_text("bm25: {fields: {contents: {k1: 2, b: 1}}}", encoding="utf-8")
-    assert configured(task, path).settings.bm25.by_field["contents"] == (2.0, 1.0)
+    assert configured(task, path).settings.bm25.parameters.by_field["contents"] == (2.0, 1.0)
     path.write_text("bm25: {fields: {body: {k1: 2, b: 1}}}", encoding="utf-8")
     with pytest.raises(
         InputError, match=r"bm25\.fields\.body: no variant weighs it; there are .*con"
@@ -157,7 +157,7 @@ def test_an_empty_part_replaces_that_of_the_default(tmp_path: Path) -> None:
     path.write_text("bm25: {fields: {}}\nquery: {max_terms: {}}\nrerank: {}", encoding="utf-8")
     settings = configured("task1", path).settings
     default = configured("task1").settings
-    assert settings.bm25.by_field == settings.query.max_terms == settings.rerank == {}
+    assert settings.bm25.parameters.by_field == settings.query.max_terms == settings.rerank == {}
     assert (settings.bm25.k1, settings.query.k3) == (default.bm25.k1, default.query.k3)
 
 

@@ -22,7 +22,7 @@ from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers import local
 from arqmath_bm25.core.workers.local import HERE, Processes
 from arqmath_bm25.core.workers.spark import SparkWorkers
-from arqmath_bm25.engines.engine import Document
+from arqmath_bm25.engines.engine import Bm25, Document
 from arqmath_bm25.engines.lucene.indexing import index_documents, index_parts
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.tasks.document_parts import PartForms, write_parts
@@ -108,9 +108,7 @@ def test_shards_make_the_index_that_one_build_makes(tmp_path: Path) -> None:
     tables = [f"lucene.ids.{ending}" for ending in ENDINGS]
     assert there == {"lucene", *tables, *(f"{table}.crc" for table in tables)}
     query = {"contents": {"common": 1.0, "xxx": 0.7}, "tags": {"33": 2.0, "69": 2.0}}
-    one, shards = (
-        LuceneSearcher(tmp_path / name / "lucene", 1.2, 0.75) for name in ("one", "shards")
-    )
+    one, shards = (LuceneSearcher(tmp_path / name / "lucene", Bm25()) for name in ("one", "shards"))
     assert one.search(query, 50) == shards.search(query, 50)
 
 

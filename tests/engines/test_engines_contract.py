@@ -8,7 +8,7 @@ import random
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from arqmath_bm25.analysis.trees import Tree
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.tested import write_checksums
 from arqmath_bm25.engines import flat
-from arqmath_bm25.engines.engine import NONE_OF_ITS_OWN, Document, flat_directory
+from arqmath_bm25.engines.engine import Bm25, Document, flat_directory
 from arqmath_bm25.engines.flat_build import FlatPart, write_flat
 from arqmath_bm25.engines.lucene.indexing import index_documents
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
@@ -35,10 +35,10 @@ from experiments.tuning.trials import field_scores
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from arqmath_bm25.engines.engine import Parameters, Query, Searcher
+    from arqmath_bm25.engines.engine import Query, Searcher
 
     Documents = list[dict[str, str]]
-    Open = Callable[..., Searcher]  # an index of Lucene, k1, b, and those of fields
+    Open = Callable[[Path, Bm25], Searcher]  # of an index of Lucene
 
 OWN = ("contents", "body_math", "tags")
 SHARED = ("question_text", "title")  # by documents that follow each other
@@ -117,25 +117,21 @@ def queries(count: int, seed: int) -> Iterator[Query]:
     ]
 )
 def opened(request: pytest.FixtureRequest) -> Open:
-    def by_flat(
-        index: Path, k1: float, b: float, by_field: Parameters = NONE_OF_ITS_OWN
-    ) -> Searcher:
+    def by_flat(index: Path, bm25: Bm25) -> Searcher:
         write_postings(index)
-        return open_searcher(index, k1, b, "flat", by_field)
+        return open_searcher(index, bm25, "flat")
 
     if request.param == "flat":
         return by_flat
     hosts = request.getfixturevalue("opensearch").hosts
     _, shards, _ = request.param.split()
 
-    def by_opensearch(
-        index: Path, k1: float, b: float, by_field: Parameters = NONE_OF_ITS_OWN
-    ) -> Searcher:
+    def by_opensearch(index: Path, bm25: Bm25) -> Searcher:
         client = connect(hosts)
         parts = sorted(index.with_name("documents").glob("*.jsonl"))
         count = sum(len(part.read_text().splitlines()) for part in parts)
         content = f"{index} {shards}"
-        there = ClusterIndex("", content, count, FIELDS[1:], k1, b, by_field=by_field)
+        there = ClusterIndex("", content, count, FIELDS[1:], bm25)
         there = there._replace(name=f"arqmath-contract-{there.made_of[:12]}")
         if not is_loaded(client, there):
             load_documents(hosts, there, parts, int(shards))
@@ -152,15 +148,15 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "parameters",
     [
-        (1.2, 0.75),
-        (0.0, 0.5),
-        (0.9, 0.0),
-        (25.0, 1.0),
-        (1.2, 0.75, {"question_text": (2.0, 1.0), "contents": (0.9, 0.0)}),
+        Bm25(),
+        Bm25(0.0, 0.5),
+        Bm25(0.9, 0.0),
+        Bm25(25.0, 1.0),
+        Bm25(by_field={"question_text": (2.0, 1.0), "contents": (0.9, 0.0)}),
     ],
 )
-def test_random_queries(collection: Path, opened: Open, parameters: tuple[Any, ...]) -> None:
-    reference, searcher = LuceneSearcher(collection, *parameters), opened(collection, *parameters)
+def test_random_queries(collection: Path, opened: Open, parameters: Bm25) -> None:
+    reference, searcher = LuceneSearcher(collection, parameters), opened(collection, parameters)
     assert searcher.count == reference.count == 2000
     many = 8 if isinstance(searcher, OpenSearchSearcher) else 25  # a query costs it 50 times more
     for k in (1, 10, 1000, 5000):
@@ -179,7 +175,7 @@ def test_a_field_has_its_own_k1_and_b(tmp_path: Path, opened: Open) -> None:
         for n in lengths
     ]
     index = indexed(tmp_path, documents)
-    searcher = opened(index, 1.2, 0.75, {"tags": (2.0, 1.0)})
+    searcher = opened(index, Bm25(by_field={"tags": (2.0, 1.0)}))
     average = sum(lengths) / len(lengths)
     idf = math.log(1 + 0.5 / 4.5)
     for field, k1, b in (("contents", 1.2, 0.75), ("tags", 2.0, 1.0)):
@@ -193,8 +189,8 @@ def test_a_field_has_its_own_k1_and_b(tmp_path: Path, opened: Open) -> None:
 def test_terms_give_what_lucene_explains_and_add_up_to_the_score(
     collection: Path, opened: Open
 ) -> None:
-    parameters = (0.9, 0.4, {"question_text": (2.0, 1.0)})
-    reference, searcher = LuceneSearcher(collection, *parameters), opened(collection, *parameters)
+    parameters = Bm25(0.9, 0.4, {"question_text": (2.0, 1.0)})
+    reference, searcher = LuceneSearcher(collection, parameters), opened(collection, parameters)
     for query in queries(15, seed=4):
         hits = searcher.search(query, 3)
         ids = [hit.doc_id for hit in hits]
@@ -210,9 +206,9 @@ def test_terms_give_what_lucene_explains_and_add_up_to_the_score(
 
 
 def test_unknown_ids_are_named_all_at_once(collection: Path, opened: Open) -> None:
-    searcher = opened(collection, 1.2, 0.75)
+    searcher = opened(collection, Bm25())
     (known, *_) = searcher.search({"contents": {"w0": 1.0}}, 1)
-    for engine in (LuceneSearcher(collection, 1.2, 0.75), searcher):
+    for engine in (LuceneSearcher(collection, Bm25()), searcher):
         for query in ({"contents": {"w0": 1.0}}, {}):
             for ask in (engine.score, engine.explain):
                 with pytest.raises(InputError, match=r"has no document 'none', '-1'$"):
@@ -224,7 +220,7 @@ def test_unknown_ids_are_named_all_at_once(collection: Path, opened: Open) -> No
 def test_a_tie_is_cut_by_descending_id_however_long_it_is(tmp_path: Path, opened: Open) -> None:
     tied = [{"id": f"x{n}", "contents": "a z"} for n in range(700)]
     index = indexed(tmp_path, [*tied[300:], {"id": "best", "contents": "a"}, *tied[:300]])
-    searcher = opened(index, 1.2, 0.75)
+    searcher = opened(index, Bm25())
     in_order = ["best", *sorted((document["id"] for document in tied), reverse=True)]
     for k in (1, 2, 10, 500, 700, 701, 5000):
         hits = searcher.search({"contents": {"a": 1.0}}, k)
@@ -235,7 +231,7 @@ def test_a_tie_is_cut_by_descending_id_however_long_it_is(tmp_path: Path, opened
 def test_weights_too_small_and_too_large_for_32_bits(tmp_path: Path, opened: Open) -> None:
     documents = [{"id": str(n), "contents": "a b" if n % 2 else "a"} for n in range(9)]
     index = indexed(tmp_path, [*documents, {"id": "c", "contents": "c"}])
-    reference, searcher = LuceneSearcher(index, 1.2, 0.75), opened(index, 1.2, 0.75)
+    reference, searcher = LuceneSearcher(index, Bm25()), opened(index, Bm25())
     for tiny in (0.0, -1.0, 1e-50, 1e-45, 1e-40, 1e-30):
         for weights in ({"b": tiny}, {"a": tiny, "b": 1.0}, {"a": 1e30, "b": tiny}):
             query = {"contents": weights}
@@ -244,7 +240,7 @@ def test_weights_too_small_and_too_large_for_32_bits(tmp_path: Path, opened: Ope
 
 
 def test_nothing_asked_and_nothing_there(tmp_path: Path, opened: Open) -> None:
-    searcher = opened(indexed(tmp_path, []), 1.2, 0.75)
+    searcher = opened(indexed(tmp_path, []), Bm25())
     assert searcher.count == 0
     assert searcher.search({"contents": {"a": 1.0}}, 10) == []
     assert list(searcher.search_many([{}, {"contents": {}}], 10, threads=2)) == [[], []]
@@ -255,7 +251,7 @@ def test_frequencies_and_lengths_of_all_sizes(tmp_path: Path, opened: Open) -> N
     lengths = [*range(1, 60), *(2**n + d for n in range(6, 17) for d in (-1, 0, 1))]
     documents = [{"id": str(n), "contents": "a " * n + "b"} for n in lengths]
     index = indexed(tmp_path, documents)
-    reference, searcher = LuceneSearcher(index, 1.2, 0.75), opened(index, 1.2, 0.75)
+    reference, searcher = LuceneSearcher(index, Bm25()), opened(index, Bm25())
     query = {"contents": {"a": 0.7, "b": 0.1}}
     assert searcher.search(query, 1000) == reference.search(query, 1000)
     searcher.close()
@@ -263,16 +259,16 @@ def test_frequencies_and_lengths_of_all_sizes(tmp_path: Path, opened: Open) -> N
 
 def test_the_engine_is_chosen_by_what_is_there(collection: Path, tmp_path: Path) -> None:
     index = indexed(tmp_path, generated(20, seed=1))
-    assert isinstance(open_searcher(index, 1.2, 0.75), LuceneSearcher)
+    assert isinstance(open_searcher(index, Bm25()), LuceneSearcher)
     with pytest.raises(InputError, match="not built for the engine flat"):
-        open_searcher(index, 1.2, 0.75, "flat")
+        open_searcher(index, Bm25(), "flat")
     write_postings(index)
-    assert isinstance(open_searcher(index, 1.2, 0.75), flat.FlatSearcher)
-    assert isinstance(open_searcher(index, 1.2, 0.75, "lucene"), LuceneSearcher)
+    assert isinstance(open_searcher(index, Bm25()), flat.FlatSearcher)
+    assert isinstance(open_searcher(index, Bm25(), "lucene"), LuceneSearcher)
     codes = flat_directory(index) / "contents.codes"
     codes.write_bytes(codes.read_bytes()[:-2])
     with pytest.raises(InputError, match="incomplete"):
-        open_searcher(index, 1.2, 0.75)
+        open_searcher(index, Bm25())
 
 
 def test_flat_postings_are_the_same_in_one_range_of_terms_and_in_many(
@@ -294,7 +290,7 @@ def test_another_way_to_add_up_gives_the_same_scores(
 ) -> None:
     """Without scipy's inner function, and of lists that are scored in pieces."""
     write_postings(collection)
-    searcher = flat.FlatSearcher(collection, 1.2, 0.75)
+    searcher = flat.FlatSearcher(collection, Bm25())
     expected = [searcher.search(query, 100) for query in queries(20, seed=3)]
     monkeypatch.setattr(flat, name, changed)
     assert [searcher.search(query, 100) for query in queries(20, seed=3)] == expected
@@ -309,7 +305,7 @@ def test_postings_of_what_is_not_there_are_refused_each_time(
     index = indexed(tmp_path, generated(500, seed=5))
     write_postings(index)
     pairs, file = (flat_directory(index) / f"contents.{ending}" for ending in ("pairs", column))
-    searcher = flat.FlatSearcher(index, 1.2, 0.75)
+    searcher = flat.FlatSearcher(index, Bm25())
     counts = searcher.document_counts({"contents": WORDS})["contents"]
     word = chosen(counts, key=counts.__getitem__)
     assert (counts[word] > pairs.stat().st_size // 8) == (chosen is max)
@@ -317,7 +313,7 @@ def test_postings_of_what_is_not_there_are_refused_each_time(
     assert len(searcher.search(query, 500)) == counts[word]
     file.write_bytes(b"\xff" * file.stat().st_size)
     write_checksums(file)  # somebody made it so
-    searcher = flat.FlatSearcher(index, 1.2, 0.75)
+    searcher = flat.FlatSearcher(index, Bm25())
     for _ in range(2):
         with pytest.raises(IndexError):
             searcher.search(query, 100)
@@ -330,15 +326,15 @@ def test_more_than_fits_into_a_few_bytes(
     for module in ("flat", "flat_build"):
         monkeypatch.setattr(f"arqmath_bm25.engines.{module}.smallest_kind", lambda largest: kind)
     write_postings(collection)
-    searcher = flat.FlatSearcher(collection, 1.2, 0.75)
-    reference = LuceneSearcher(collection, 1.2, 0.75)
+    searcher = flat.FlatSearcher(collection, Bm25())
+    reference = LuceneSearcher(collection, Bm25())
     for query in queries(10, seed=6):
         assert searcher.search(query, 100) == reference.search(query, 100)
 
 
 def test_field_scores_add_up_to_the_ranking(collection: Path) -> None:
     write_postings(collection)
-    searcher = flat.FlatSearcher(collection, 1.2, 0.75)
+    searcher = flat.FlatSearcher(collection, Bm25())
     assert not len(field_scores(searcher, {}, 30).ids)
     for query in queries(20, seed=4):
         found = field_scores(searcher, query, 30)
@@ -364,7 +360,7 @@ def test_terms_are_counted_alike_and_as_they_stand_in_the_documents(
         {"id": "4", "contents": "c"},
     ]
     index = indexed(tmp_path, documents)
-    for searcher in (LuceneSearcher(index, 1.2, 0.75), opened(index, 1.2, 0.75)):
+    for searcher in (LuceneSearcher(index, Bm25()), opened(index, Bm25())):
         counts = searcher.document_counts(
             {
                 "contents": ["c", "b", "d", "a"],
@@ -388,7 +384,7 @@ def test_fields_of_one_formula_keep_paths_and_ngrams_apart(tmp_path: Path) -> No
     (tmp_path / "documents").mkdir()
     part.save(tmp_path / "documents" / "0.flat")
     write_flat(tmp_path / "documents", tmp_path / "lucene.flat", 1)
-    searcher = open_searcher(tmp_path / "lucene", 1.2, 0.75, "flat")
+    searcher = open_searcher(tmp_path / "lucene", Bm25(), "flat")
     for field, terms in (("paths", ["~+", "+~x", "~+~x"]), ("ngrams", ["x~+", "+~y", "x~+~y"])):
         assert searcher.document_counts({field: terms}) == {field: dict.fromkeys(terms, 1)}
         (explained,) = searcher.explain({field: dict.fromkeys(terms, 1.0)}, ["1"])

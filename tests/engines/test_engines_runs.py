@@ -29,7 +29,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.engines.engine import Engine, flat_directory
+from arqmath_bm25.engines.engine import Bm25, Engine, flat_directory
 from arqmath_bm25.engines.flat import META, FlatSearcher
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
 from arqmath_bm25.engines.opening import open_searcher
@@ -421,4 +421,4 @@ def test_postings_of_the_first_form_are_refused(tmp_path: Path) -> None:
     flat.mkdir()
     (flat / META).write_text('{"form": 1, "fields": [{"name": "contents", "terms": 7}]}')
     with pytest.raises(InputError, match="of another version; build the index again"):
-        open_searcher(tmp_path / "lucene", 1.2, 0.75)
+        open_searcher(tmp_path / "lucene", Bm25())

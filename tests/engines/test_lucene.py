@@ -20,6 +20,7 @@ import pytest
 from program import process
 
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.engines.engine import Bm25
 from arqmath_bm25.engines.lucene import indexing, jvm
 from arqmath_bm25.engines.lucene.indexing import index_documents
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
@@ -143,9 +144,10 @@ os.environ["JVM_PATH"] = str(jvm._libjvm(jvm.java_home()))
 jnius_config.add_classpath(str(jvm.anserini_jar()))
 import jnius
 from pathlib import Path
+from arqmath_bm25.engines.engine import Bm25
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
-print(len(LuceneSearcher(Path({str(index)!r}), 1.2, 0.75).search({{"contents": {{"a": 1.0}}}}, 3)))
-LuceneSearcher(Path({str(index)!r}), 1.2, 0.75, {{"tags": (2.0, 1.0)}})
+print(len(LuceneSearcher(Path({str(index)!r}), Bm25()).search({{"contents": {{"a": 1.0}}}}, 3)))
+LuceneSearcher(Path({str(index)!r}), Bm25(by_field={{"tags": (2.0, 1.0)}}))
 """
     done = python(script)
     assert done.stdout == "1\n"
@@ -213,7 +215,7 @@ def test_scores_are_bm25_and_terms_are_taken_literally(tmp_path: Path) -> None:
         {"id": str(n), "contents": "common " * (n % 3 + 1), "body_math": " ".join(WEIRD[: n + 1])}
         for n in range(len(WEIRD))
     ]
-    searcher = LuceneSearcher(build(tmp_path, documents), k1=1.2, b=0.75)
+    searcher = LuceneSearcher(build(tmp_path, documents), Bm25())
     assert searcher.count == len(WEIRD)
     for n, term in enumerate(WEIRD):
         hits = searcher.search({"body_math": {term: 2.0}}, 100)
@@ -232,7 +234,7 @@ def test_scores_are_bm25_and_terms_are_taken_literally(tmp_path: Path) -> None:
 
 def test_fields_add_up_and_ties_are_cut_by_descending_id(tmp_path: Path) -> None:
     documents = [{"id": str(n), "contents": "a", "body_math": "b"} for n in (2, 10, 9, 1)]
-    searcher = LuceneSearcher(build(tmp_path, documents), 1.2, 0.75)
+    searcher = LuceneSearcher(build(tmp_path, documents), Bm25())
     both = searcher.search({"contents": {"a": 1.0}, "body_math": {"b": 3.0}}, 3)
     one = searcher.search({"contents": {"a": 1.0}}, 3)
     assert [hit.doc_id for hit in both] == [hit.doc_id for hit in one] == ["9", "2", "10"]
@@ -283,7 +285,7 @@ def short_documents(
 ) -> Iterator[tuple[list[dict[str, str]], LuceneSearcher]]:
     documents = generated([f"w{n}" for n in range(30)], 3000, seed=3)
     index = build_in_segments(tmp_path_factory.mktemp("short"), documents)
-    searcher = LuceneSearcher(index, 1.2, 0.75)
+    searcher = LuceneSearcher(index, Bm25())
     yield documents, searcher
     searcher.close()
 
@@ -294,7 +296,7 @@ def test_a_tie_at_the_cut_is_cut_by_id_however_long_it_is(
 ) -> None:
     tied = [{"id": f"x{n}", "contents": "a z"} for n in range(1000)]
     documents = [*tied[500:], {"id": "best", "contents": "a"}, *tied[:500]]
-    searcher = LuceneSearcher(build(tmp_path, documents), 1.2, 0.75)
+    searcher = LuceneSearcher(build(tmp_path, documents), Bm25())
     in_order = ["best", *sorted((document["id"] for document in tied), reverse=True)]
     for k in (1, 2, 10, 201, 800, 1000, 1001, 5000):
         hits = searcher.search({"contents": weights}, k)
@@ -305,7 +307,7 @@ def test_a_tie_at_the_cut_is_cut_by_id_however_long_it_is(
 def test_ids_are_any_text_and_scores_32_bit_floats(tmp_path: Path) -> None:
     names = ["10", "9", "é", "𝐑", '"', "a/b c", "ﬁ", "10:1"]
     searcher = LuceneSearcher(
-        build(tmp_path, [{"id": doc_id, "contents": "a"} for doc_id in names]), 1.2, 0.75
+        build(tmp_path, [{"id": doc_id, "contents": "a"} for doc_id in names]), Bm25()
     )
     hits = searcher.search({"contents": {"a": 0.7}}, 10)
     assert [hit.doc_id for hit in hits] == sorted(names, reverse=True)
@@ -325,7 +327,7 @@ def test_no_id_is_lost_between_the_blocks_that_they_come_in(
 
 
 def test_an_index_of_nothing_has_no_hits(tmp_path: Path) -> None:
-    searcher = LuceneSearcher(build(tmp_path, []), 1.2, 0.75)
+    searcher = LuceneSearcher(build(tmp_path, []), Bm25())
     assert searcher.count == 0
     assert searcher.search({"contents": {"a": 1.0}}, 10) == []
 
@@ -340,15 +342,15 @@ def test_results_do_not_depend_on_threads_and_segments(tmp_path: Path) -> None:
         {"contents": {word: chance.random() for word in chance.sample(words, size)}}
         for size in (9, 90) * 10
     ]
-    one = LuceneSearcher(build(tmp_path / "1", documents), 1.2, 0.75)
-    two = LuceneSearcher(build_in_segments(tmp_path / "2", documents[::-1]), 1.2, 0.75)
+    one = LuceneSearcher(build(tmp_path / "1", documents), Bm25())
+    two = LuceneSearcher(build_in_segments(tmp_path / "2", documents[::-1]), Bm25())
     expected = [one.search(query, 30) for query in queries]
     assert list(one.search_many(queries, 30, threads=4)) == expected
     assert list(two.search_many(queries, 30, threads=1)) == expected
 
 
 def test_more_terms_than_lucenes_default_limit(tmp_path: Path) -> None:
-    searcher = LuceneSearcher(build(tmp_path, [{"id": "1", "contents": "w7"}]), 1.2, 0.75)
+    searcher = LuceneSearcher(build(tmp_path, [{"id": "1", "contents": "w7"}]), Bm25())
     query = {"contents": {f"w{n}": 1.0 for n in range(5000)}}
     assert [hit.doc_id for hit in searcher.search(query, 10)] == ["1"]
 

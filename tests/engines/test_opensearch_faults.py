@@ -19,6 +19,7 @@ from cluster_proxy import Answer, Asked, Proxy, proxy
 from loading import load
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
+from arqmath_bm25.engines.engine import Bm25
 from arqmath_bm25.engines.opensearch import cluster_index, connection
 from arqmath_bm25.engines.opensearch.cluster_index import (
     ClusterIndex,
@@ -61,7 +62,7 @@ def written(place: Path, count: int = 600) -> Path:
 
 
 def described(place: Path, count: int = 600) -> ClusterIndex:
-    return ClusterIndex(f"arqmath-{place.name}-0123456789ab", str(place), count, (), 1.2, 0.75)
+    return ClusterIndex(f"arqmath-{place.name}-0123456789ab", str(place), count, (), Bm25())
 
 
 @contextmanager
@@ -239,7 +240,7 @@ from arqmath_bm25.engines.opensearch import cluster_index
 cluster_index._REQUEST = 2000
 content, documents, host = sys.argv[1:]
 name = f"arqmath-{Path(content).name}-0123456789ab"
-index = cluster_index.ClusterIndex(name, content, 600, (), 1.2, 0.75)
+index = cluster_index.ClusterIndex(name, content, 600, (), cluster_index.Bm25())
 cluster_index.load_documents([host], index, Path(documents).glob('*.jsonl'))
 """
 

@@ -14,6 +14,7 @@ from stub_cluster import StubCluster, answered, failed, stub_cluster
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.workers.local import Processes
+from arqmath_bm25.engines.engine import Bm25
 from arqmath_bm25.engines.opensearch import cluster_index, connection
 from arqmath_bm25.engines.opensearch.cluster_index import (
     add_replicas,
@@ -75,11 +76,11 @@ def test_a_name_has_an_id_of_its_own_and_a_digest_tells_what_decides_rankings() 
     others = [
         INDEX._replace(content="other"),
         INDEX._replace(fields=("body",)),
-        INDEX._replace(k1=1.3),
-        INDEX._replace(b=0.5),
+        INDEX._replace(bm25=Bm25(k1=1.3)),
+        INDEX._replace(bm25=Bm25(b=0.5)),
     ]
     assert len({index.made_of for index in (INDEX, *others)}) == 5
-    assert INDEX._replace(k1=1).made_of == INDEX._replace(k1=1.0).made_of
+    assert INDEX._replace(bm25=Bm25(k1=1)).made_of == INDEX._replace(bm25=Bm25(k1=1.0)).made_of
     assert INDEX._replace(name="x").made_of == INDEX.made_of
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.engines.engine import Bm25
 from arqmath_bm25.engines.opensearch.cluster_index import ClusterIndex, load_documents
 
 if TYPE_CHECKING:
@@ -29,5 +30,5 @@ def described(
     label: str, documents: int, fields: tuple[str, ...] = (), k1: float = 1.2, content: str = "same"
 ) -> ClusterIndex:
     """Return an index whose name is the same for the same content and settings."""
-    index = ClusterIndex("", content, documents, fields, k1, 0.75)
+    index = ClusterIndex("", content, documents, fields, Bm25(k1))
     return index._replace(name=f"arqmath-{label}-{index.made_of[:12]}")

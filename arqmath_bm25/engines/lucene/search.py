@@ -26,7 +26,6 @@ import numpy as np
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.engines.engine import (
     FEW,
-    NONE_OF_ITS_OWN,
     Searcher,
     best_first,
     best_hits,
@@ -37,7 +36,7 @@ from arqmath_bm25.engines.lucene.indexing import open_reader, read_ids
 from arqmath_bm25.engines.lucene.jvm import detaching, java_class, own_class
 
 if TYPE_CHECKING:
-    from arqmath_bm25.engines.engine import DocIds, Parameters, Query, Scores, TermScores
+    from arqmath_bm25.engines.engine import Bm25, DocIds, Query, Scores, TermScores
 
 _ALL: Final = 2**31 - 1  # documents to score before any is skipped
 
@@ -45,9 +44,7 @@ _ALL: Final = 2**31 - 1  # documents to score before any is skipped
 class LuceneSearcher(Searcher):
     """An open index. Thread-safe; starts the JVM."""
 
-    def __init__(
-        self, index: Path, k1: float, b: float, by_field: Parameters = NONE_OF_ITS_OWN
-    ) -> None:
+    def __init__(self, index: Path, bm25: Bm25) -> None:
         self._reader = open_reader(index)  # This starts the JVM.
         import jnius
 
@@ -56,13 +53,13 @@ class LuceneSearcher(Searcher):
         searcher_class = java_class("org.apache.lucene.search.IndexSearcher")
         searcher_class.setMaxClauseCount(1 << 20)  # A long question has thousands of n-grams.
         self._searcher = searcher_class(self._reader.getContext())
-        bm25 = java_class("org.apache.lucene.search.similarities.BM25Similarity")
-        similarity = bm25(k1, b)
-        if by_field:
+        similarity_class = java_class("org.apache.lucene.search.similarities.BM25Similarity")
+        similarity = similarity_class(bm25.k1, bm25.b)
+        if bm25.by_field:
             # Lucene's own class for similarities by field is abstract.
             similarities = java_class("java.util.HashMap")()
-            for field, parameters in by_field.items():
-                similarities.put(field, bm25(*parameters))
+            for field, parameters in bm25.by_field.items():
+                similarities.put(field, similarity_class(*parameters))
             similarity = own_class("SimilarityByField")(similarity, similarities)
         self._searcher.setSimilarity(similarity)
         analyzer_class = java_class("org.apache.lucene.analysis.core.WhitespaceAnalyzer")

@@ -33,7 +33,7 @@ from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.manifest import digest_of
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.workers.local import HERE
-from arqmath_bm25.engines.engine import NONE_OF_ITS_OWN, Parameters
+from arqmath_bm25.engines.engine import Bm25
 from arqmath_bm25.engines.opensearch.connection import connect, patiently, search_all
 
 if TYPE_CHECKING:
@@ -57,16 +57,14 @@ class ClusterIndex(NamedTuple):
     content: str  # a digest of all that the documents are made of
     documents: int
     fields: tuple[str, ...]  # besides `contents`
-    k1: float
-    b: float
+    bm25: Bm25
     collection: str = ""
-    by_field: Parameters = NONE_OF_ITS_OWN
 
     @property
     def made_of(self) -> str:
         """A digest of all that decides a ranking."""
-        numbers = float(self.k1), float(self.b)
-        return digest_of([self.content, *self.fields, *numbers, *self.by_field.items()])
+        numbers = float(self.bm25.k1), float(self.bm25.b)
+        return digest_of([self.content, *self.fields, *numbers, *self.bm25.by_field.items()])
 
 
 def new_name(label: str) -> str:
@@ -190,7 +188,7 @@ def check_rights(hosts: Sequence[str], replicas: int = 0) -> None:
     The rights to make replicas are tried if there will be any.
     """
     content = os.urandom(8).hex()
-    index = ClusterIndex(new_name("rights"), content, 1, (), 1.2, 0.75)
+    index = ClusterIndex(new_name("rights"), content, 1, (), Bm25())
     changed = index._replace(name=new_name("rights"))
     with closing(connect(hosts)) as client, TemporaryDirectory() as directory:
         # The right to remove comes first: without it, the documents of this trial would stay.
@@ -394,16 +392,16 @@ def _fields(index: ClusterIndex) -> dict[str, Any]:
     fields: dict[str, Any] = {"id": {"type": "keyword", "index": False}}
     for name in ("contents", *index.fields):
         fields[name] = text
-    for name in index.by_field:
+    for name in index.bm25.by_field:
         fields[name] = {**text, "similarity": name}
     return fields
 
 
 def _similarities(index: ClusterIndex) -> dict[str, dict[str, str]]:
     """Return the similarities by name: that of most fields, and of each with its own, as it is."""
-    parameters = {"default": (index.k1, index.b), **index.by_field}
+    bm25 = index.bm25
     similarities = {}
-    for name, (k1, b) in parameters.items():
+    for name, (k1, b) in {"default": (bm25.k1, bm25.b), **bm25.by_field}.items():
         similarities[name] = {"type": "BM25", "k1": str(k1), "b": str(b)}
     return similarities
 
@@ -611,24 +609,11 @@ def _cluster_index_info(client: Any, name: str) -> ClusterIndexInfo | None:
     state = "complete"
     if without_node:
         state = f"red: {without_node} of {shards} shards are on no node; start theirs, or remove it"
-    elif "counts" in meta:
-        state = "former: a block, which no search reads any more; `arqmath-bm25 cluster` removes it"
     elif "numbers" not in meta:
         state = f"incomplete: `index` resumes the load of its {expected:,} documents"
     elif missing:
         state = f"yellow: {missing} copies of shards are missing, none that searches need"
     return ClusterIndexInfo(name, state, collection, documents, size)
-
-
-def former_blocks(client: Any, collection: str) -> list[str]:
-    """Return the names of the indexes that a version before loaded as blocks of a collection."""
-    answer = patiently(client.indices.get, index="arqmath-*")
-    blocks = []
-    for name in sorted(answer):
-        meta = _meta(answer[name])
-        if _is_ours(name, answer) and "counts" in meta and meta["collection"] == collection:
-            blocks.append(name)
-    return blocks
 
 
 def remove_index(client: Any, name: str) -> None:
