@@ -16,7 +16,7 @@ import re
 from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -45,13 +45,13 @@ from arqmath_bm25.frames import (
     compare,
     evaluate,
     fuse,
-    qrels_frame,
     read_qrels,
     read_run,
     rows_of,
     run_frame,
     table,
     texts_as_rows,
+    triples,
     write_run,
 )
 from arqmath_bm25.runs.task_rules import RULES
@@ -83,16 +83,7 @@ __all__ = [
     "tokenize",
     "write_run",
 ]
-_ARGUMENTS: Final = (
-    "data",
-    "indexes",
-    "site",
-    "until",
-    "delimiters",
-    "whole",
-    "everything",
-    "train",
-)
+_ARGUMENTS: Final = [field.name for field in fields(Files) if field.init]
 _NAME: Final = re.compile(r"\w([\w.-]*\w)?")
 TaskName = Literal["task1", "task2", "task3", "nlps", "docs"]
 
@@ -306,7 +297,7 @@ class Collection(_ValueObject, Files):
         names = list(RULES[ranking.lab].topic_columns)
         if any(topic.excluded for topic in topics):
             names.append("excluded")
-        columns: dict[str, list[Any]] = {
+        columns = {
             "qid": [topic.topic_id for topic in topics],
             "query": list(map(_text, topics)),
         }
@@ -327,7 +318,7 @@ class Collection(_ValueObject, Files):
         file = rules.judgments_named(self, str(year))
         judgments = Evaluator(self).judgments(rules.topic_task, file)
 
-        frame = qrels_frame(judgments.qrels)
+        frame = triples(judgments.qrels, "label")
         frame.attrs.update(task=task, file=str(file), notes=list(judgments.notes))
         if judgments.ids is not None:
             frame.attrs.update(
@@ -361,13 +352,13 @@ class Index(_ValueObject):
 
         engine = engine or chosen_engine("auto")
         self._opened = TaskIndex.open(collection, str(task), config, engine)
-        self._threads = threads or processors()
+        self._opened.threads = threads or processors()
 
     @classmethod
     def _of(cls, opened: TaskIndex, threads: int) -> Self:
         index = cls.__new__(cls)
         index._opened = opened
-        index._threads = threads
+        opened.threads = threads
         return index
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -377,7 +368,7 @@ class Index(_ValueObject):
             opened.directory,
             opened.task.name,
             self.settings,
-            self._threads,
+            opened.threads,
             opened.engine,
         )
 
@@ -481,7 +472,7 @@ class Index(_ValueObject):
         is_list = isinstance(query, Iterable) and not isinstance(query, str | bytes)
         queries = query if is_list else [query]
         ranked = []
-        found: list[Found] = []
+        found = []
         for number, text in enumerate(queries, 1):
             hits = self._opened.search(_query(text), self.chosen(variant), k, posts)
             ranked.append((str(number), hits))
@@ -503,7 +494,7 @@ class Index(_ValueObject):
         found = self._opened.task.found(hit, self._opened)
         if found.is_lost:
             raise InputError(f"docno {docno}: {found.text}; index it again")
-        read: dict[str, Any] = {}
+        read = {}
         if found.document:
             read = found.document.as_read(found.delimiters)
             del read["id"]
@@ -568,7 +559,7 @@ class Index(_ValueObject):
         """Return the rank and the hit of a document; InputError if the query does not find it."""
         # Most documents that are asked for are among the first, and the first never change.
         for depth in (self._opened.task.depth, len(self)):
-            (hits,) = self._opened.rank([topic], variant, depth, self._threads)
+            (hits,) = self._opened.rank([topic], variant, depth)
             for rank, hit in enumerate(hits, 1):
                 if docno in (hit.doc_id, hit.visual_id):
                     return rank, hit
@@ -608,7 +599,7 @@ class Index(_ValueObject):
             raise InputError(f"topics: qid {qid} comes twice; drop_duplicates('qid') first")
 
         records = [_topic(row, task) for row in topics.to_dict("records")]
-        ranked = self._opened.rank(records, variant, depth, self._threads)
+        ranked = self._opened.rank(records, variant, depth)
         return self._run_frame(records, ranked, variant, depth, text)
 
     @showing_its_arguments
@@ -648,7 +639,7 @@ class Index(_ValueObject):
         rows = table(candidates, "candidates", "qid", "query", "docno")
         docnos = rows["docno"].drop_duplicates()
         hit_of = dict(zip(docnos, self._hits(docnos), strict=True))
-        features = []
+        features = [pd.DataFrame(index=rows.index[:0])]
         for _, group in rows.groupby("qid", sort=False):
             topic = _topic(group.iloc[0].to_dict(), task)
             hits = [hit_of[docno] for docno in group["docno"]]
@@ -656,9 +647,6 @@ class Index(_ValueObject):
             for parts in self._opened.explain(topic, variant, hits):
                 scores.append({part.name: part.score for part in parts})
             features.append(pd.DataFrame(scores, index=group.index))
-
-        if not features:
-            return pd.DataFrame(index=rows.index)
 
         frame = pd.concat(features).reindex(rows.index)
         return frame[sorted(map(str, frame))].fillna(0.0)

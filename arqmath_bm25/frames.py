@@ -303,7 +303,7 @@ def _frames_by_name(runs: Mapping[str, Table] | Sequence[Table]) -> dict[str, pd
         )
 
     columns = ("qid", "docno", "score")
-    by_name: dict[str, pd.DataFrame] = {}
+    by_name = {}
     if isinstance(runs, Mapping):
         return {str(name): table(run, str(name), *columns) for name, run in runs.items()}
 
@@ -353,16 +353,10 @@ def read_qrels(path: str | Path) -> pd.DataFrame:
     Returns a frame with the columns qid, docno and label (a grade from -9 to 9). Raises InputError
     if the file is not a qrels file.
     """
-    qrels = qrels_files.read_qrels(Path(path))
-    return qrels_frame(qrels)
+    return triples(qrels_files.read_qrels(Path(path)), "label")
 
 
-def qrels_frame(qrels: Qrels) -> pd.DataFrame:
-    """Return judgments as a frame with the columns qid, docno and label."""
-    return _triples(qrels, "label")
-
-
-def _triples(nested: Mapping[str, Mapping[str, Any]], column: str) -> pd.DataFrame:
+def triples(nested: Mapping[str, Mapping[str, Any]], column: str) -> pd.DataFrame:
     """Return topic → document → value as a frame."""
     rows = []
     for qid, values in nested.items():
@@ -487,14 +481,10 @@ def table(rows: Table, what: str, *columns: str) -> pd.DataFrame:
     if type(rows).__module__.startswith("ranx."):
         rows = rows.to_dict()  # type: ignore[union-attr]
 
-    is_nested = False
-    if isinstance(rows, Mapping):
-        is_nested = all(isinstance(row, Mapping) for row in rows.values())
-
     if isinstance(rows, pd.DataFrame):
         frame = rows
-    elif isinstance(rows, Mapping) and is_nested:
-        frame = _triples(rows, columns[-1])
+    elif isinstance(rows, Mapping) and all(isinstance(row, Mapping) for row in rows.values()):
+        frame = triples(rows, columns[-1])
     else:
         frame = pd.DataFrame(list(rows_of(rows, what)))
 

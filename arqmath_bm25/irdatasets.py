@@ -45,7 +45,7 @@ def register_ir_datasets(collection: "Collection") -> list[str]:
     if _registered.setdefault(base, place) != place:
         raise InputError(f"{base} is {_registered[base]} already; rename one of the directories")
 
-    datasets: dict[str, list[Any]] = {}
+    datasets = dict[str, list[Any]]()
     for task in _KINDS:
         if not task_class(task).has_data(collection):
             continue

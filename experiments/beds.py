@@ -91,13 +91,14 @@ def ranked(collection: Collection, qrels: Qrels) -> dict[str, Rankings]:
     docs = of_config("docs", collection).index_task
     ensure(IndexContent.of(docs, collection), Processes(options.THREADS), [flat])
     index = Index.open(collection, "docs", engine=flat)
+    index.threads = options.THREADS
     read = index.task.read(collection, "queries", collection.layout.data / QUERIES)
     topics = [topic for topic in read.topics if topic.topic_id in qrels]
 
     variants, _ = index.task.runnable(index)
     runs = {}
     for variant in sorted(variants, key=lambda name: name != "both"):
-        hits = index.rank(topics, variant, MAX_DEPTH, options.THREADS)
+        hits = index.rank(topics, variant, MAX_DEPTH)
         rankings = {}
         for topic, of_topic in zip(topics, hits, strict=True):
             rankings[topic.topic_id] = {hit.doc_id: hit.score for hit in of_topic}

@@ -123,7 +123,8 @@ def ndcg(
     index: Index, variant: str, topics: Sequence[Topic], judged: Judged, threads: int
 ) -> dict[str, float]:
     """Return the nDCG of every topic, over whole rankings."""
-    ranked = index.rank(topics, variant, MAX_DEPTH, threads)
+    index.threads = threads
+    ranked = index.rank(topics, variant, MAX_DEPTH)
     rankings = {
         topic.topic_id: {hit.doc_id: hit.score for hit in hits}
         for topic, hits in zip(topics, ranked, strict=True)

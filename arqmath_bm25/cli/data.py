@@ -174,8 +174,6 @@ def inspect(
 def _check_store(store: Path) -> None:
     """Compare the files of an index with its manifest; InputError if one differs."""
     manifest = Manifest.read(store)
-    if manifest is None:
-        raise InputError(f"{store}: {MANIFEST} is missing; `index` builds it again")
     damages = list(manifest.damages(store, read_all=True))
     if damages:
         raise InputError(f"{store}: {'; '.join(damages)}; `index` builds it again")

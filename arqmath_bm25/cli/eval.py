@@ -1,7 +1,5 @@
 """The commands `eval` and `compare`: scores of runs, and whether one is better than another."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -138,7 +136,7 @@ class Scoring:
 
     def write(self, scored: Sequence[ScoredRun], content: object) -> bool:
         """Write the files asked for; return whether to print tables as well."""
-        texts: dict[Path, str] = {}
+        texts = {}
         if self.json_file is not None:
             refuse_endings(self.json_file, TEXTS - {".json"}, "--json writes JSON")
             text = json.dumps(content, indent=1, allow_nan=False)
@@ -418,17 +416,11 @@ def _comparison_table(compared: RunComparisons, form: TableForm) -> ScoreTable:
         counts = f"{run.wins}/{run.ties}/{run.losses}"
         tests = (run.t_test_p, run.t_test_holm, run.randomization_p, run.randomization_holm)
         p_values = ["< 0.0001" if p < 0.0001 else p for p in tests]
-        cells: list[object] = [
-            short,
-            run.mean,
-            f"{run.difference:+.4f}",
-            interval,
-            counts,
-            *p_values,
-        ]
+        mean_of_run: object = run.mean
         if form in PASTED and run.randomization_holm < SIGNIFICANT:
-            cells[1] = MarkedNumber(run.mean, DAGGER)
-        rows.append(cells)
+            mean_of_run = MarkedNumber(run.mean, DAGGER)
+        difference = f"{run.difference:+.4f}"
+        rows.append([short, mean_of_run, difference, interval, counts, *p_values])
 
     return ScoreTable(
         caption=caption,
@@ -439,9 +431,7 @@ def _comparison_table(compared: RunComparisons, form: TableForm) -> ScoreTable:
     )
 
 
-def _table_of_moves(
-    topic: str, moved: Sequence[Move], unexplained: Sequence[str] = ()
-) -> ScoreTable:
+def _table_of_moves(topic: str, moved: Sequence[Move], unexplained: Sequence[str]) -> ScoreTable:
     """Return which documents moved, and the parts of their scores that changed most."""
     rows = []
     for move in moved:

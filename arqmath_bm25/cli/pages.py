@@ -1,7 +1,7 @@
 """The commands `report`, `threads` and `serve`: pages, as files or served."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import state_of
 from arqmath_bm25.pages.judging.annotation import posts_of_batch
-from arqmath_bm25.tasks import TASKS, configured
+from arqmath_bm25.tasks import TASKS, trust
 from arqmath_bm25.tasks.open_index import Index
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def serve(
         from arqmath_bm25.pages.web.search_pages import LatestPages, SearchPages
         from arqmath_bm25.pages.web.server import PublicAddress, listen, own_names, server
 
-    configs = _by_task(config or ())
+    configs = trust(config or ())
     public = PublicAddress("", "")
     if url is not None:
         public = PublicAddress.of(url)
@@ -227,22 +227,6 @@ def _ready(place: SearchPlace, name: str, config: Path | None, builds: bool) -> 
     variant, _ = index.task.served(index.task.primary, index)
     index.search("", variant, 1)
     return index
-
-
-def _by_task(configs: Iterable[Path]) -> dict[str, Path]:
-    """Return the last configuration that each task can take; InputError for one that none can."""
-    by_task = {}
-    for config in configs:
-        faults = []
-        for name in TASKS:
-            try:
-                configured(name, config)
-                by_task[name] = config
-            except InputError as error:
-                faults.append(error)
-        if len(faults) == len(TASKS):
-            raise faults[0]
-    return by_task
 
 
 def _opened(place: SearchPlace, configs: Mapping[str, Path], builds: bool) -> dict[str, Index]:

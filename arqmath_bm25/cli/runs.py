@@ -118,7 +118,7 @@ def fuse(
     Example: arqmath-bm25 fuse a.tsv b.tsv --method weighted --weights 1,0.3 -o fused.tsv
     """
     refuse_repeated(runs)
-    numbers: list[float] | None = None
+    numbers = None
     name = str(runs[0])
     if weights is not None:
         name = f"--weights {weights}"

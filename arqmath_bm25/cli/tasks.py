@@ -205,6 +205,7 @@ def run(
     for name in _task_names(task, options.collection):
         with options.naming_the_build(options.config):
             opened = options.opened(name, options.config)
+            opened.threads = options.threads
             topic_sets = _topic_sets(opened, years_apart(topics), options.queries)
             if variant:
                 chosen = list(map(opened.task.chosen, variant))
@@ -256,7 +257,7 @@ def _write_run(options: RunOptions, index: Index, topics: TopicFile, variant: st
                     topics_without_hits.append(topic.topic_id)
                 yield topic.topic_id, hits
 
-        ranked = index.rank(topics.topics, variant, manifest["depth"], options.threads)
+        ranked = index.rank(topics.topics, variant, manifest["depth"])
         rankings = with_progress(ranked)
         rows = write_run(target, rankings, tag, task.lab, options.form, manifest)
 

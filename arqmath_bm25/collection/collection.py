@@ -119,7 +119,7 @@ class Collection:
         Rows of an import are found below the same folder of indexes, even after it moved. Raises
         NoIndexError if there is no index, InputError if DATA is not there.
         """
-        manifest = Manifest.of(store)
+        manifest = Manifest.read(store)
         _, folder, indexes = store.absolute().parents[:3]
         rows = rows_of(manifest.sources, indexes / FILES / folder.name)
         return cls(rows or manifest.data, indexes)

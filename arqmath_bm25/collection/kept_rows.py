@@ -51,7 +51,7 @@ class FormerRows:
         if store is None or recipe is None:
             return
         with suppress(NoIndexError, OSError):
-            manifest = Manifest.of(store)
+            manifest = Manifest.read(store)
             if recipe.items() <= manifest.recipe.items() and not manifest.damage(store):
                 with (store / CORPUS).open("rb") as corpus:
                     self._corpus = mmap.mmap(corpus.fileno(), 0, access=mmap.ACCESS_READ)

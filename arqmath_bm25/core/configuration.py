@@ -9,6 +9,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.records import Json
 
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 S = TypeVar("S", bound="Settings")
@@ -28,7 +29,7 @@ class _Loader(yaml.SafeLoader):
     """YAML 1.2, in which 1:30, 010 and yes are texts and keys are unique."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        event = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             row = event.start_mark.line + 1
             raise yaml.YAMLError(
@@ -36,7 +37,7 @@ class _Loader(yaml.SafeLoader):
             )
         return super().compose_node(parent, index)
 
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}  # type: ignore[misc]
+    yaml_implicit_resolvers: ClassVar[Json] = {}  # type: ignore[misc]
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         keys = [key.value for key, _ in node.value]
@@ -100,7 +101,7 @@ def _read(path: Path) -> Any:
         raise InputError(f"{path}: not YAML: {error}") from error
 
 
-def _is_complete(model: type[BaseModel], loaded: dict[str, Any]) -> bool:
+def _is_complete(model: type[BaseModel], loaded: Json) -> bool:
     """Return whether a configuration has every required key, of its parts too."""
     for name, field in model.model_fields.items():
         if field.is_required() and name not in loaded:
@@ -122,7 +123,7 @@ def _part(model: type[BaseModel], name: str) -> type[BaseModel] | None:
     return field.annotation
 
 
-def _merged(default: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+def _merged(default: Json, changes: Json) -> Json:
     """Return settings with changes, as deep as the settings are; an empty part empties it."""
     merged = dict(default)
     for key, value in changes.items():

@@ -1,7 +1,5 @@
 """Names that people try first, and the names that this package has for the same."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import wraps

@@ -99,7 +99,7 @@ def official_stem(path: Path) -> str:
 
 def year_of(topics: Iterable[str]) -> Year:
     """Return the lab's year of topic ids; InputError unless all are of one year."""
-    topic_of: dict[Year, str] = {}
+    topic_of = dict[Year, str]()
     for topic in topics:
         number = int(match[1]) if (match := _TOPIC.fullmatch(topic)) else 0
         year = next((year for year, numbers in TOPIC_NUMBERS.items() if number in numbers), None)

@@ -37,10 +37,10 @@ class Manifest:
     decisions: dict[str, bool] = field(default_factory=dict)  # of the task, by what it counted
 
     @classmethod
-    def read(cls, directory: Path) -> Manifest | None:
-        """Read the manifest of a store; None if there is none.
+    def read(cls, directory: Path) -> Manifest:
+        """Read the manifest of a store.
 
-        Raises NoIndexError if the manifest is damaged, or of a version with other indexes.
+        Raises NoIndexError if it is missing, damaged, or of a version with other indexes.
         """
         path = directory / MANIFEST
         try:
@@ -55,21 +55,11 @@ class Manifest:
             if content.pop("sha256", None) != digest_of(content):
                 raise ValueError("it has other content than was written")
             return _FORM.validate_python(content)
-        except FileNotFoundError:
-            return None
         except (OSError, ValueError, TypeError, AttributeError) as error:
-            raise NoIndexError(
-                f"{path}: damaged ({' '.join(str(error).split())[:60]})",
-                directory.parent.name,
-            ) from None
-
-    @classmethod
-    def of(cls, store: Path) -> Manifest:
-        """Read the manifest of a store; NoIndexError also if there is none."""
-        manifest = cls.read(store)
-        if manifest is None:
-            raise NoIndexError(f"{store}: there is no index", store.parent.name)
-        return manifest
+            fault = f"damaged ({' '.join(str(error).split())[:60]})"
+            if isinstance(error, FileNotFoundError):
+                fault = "this file is missing"
+            raise NoIndexError(f"{path}: {fault}", directory.parent.name) from None
 
     def write(self, directory: Path) -> None:
         """Write manifest.json."""

@@ -112,7 +112,10 @@ def _lines(
         bar = display.display(display.HTML(""), display_id=True)
         while not done.wait(_NOTEBOOK_PAUSE):
             seconds = monotonic() - began
-            bar.update(display.HTML(_drawn(f"{line()}, {seconds:.0f} s so far", percentage())))
+            share = percentage()  # without one the bar moves to and fro
+            value = "" if share is None else f' value="{share:.0f}"'
+            text = escape(f"{line()}, {seconds:.0f} s so far")
+            bar.update(display.HTML(f'<progress max="100"{value}></progress> {text}'))
         bar.update(display.HTML(""))
 
     def write() -> None:
@@ -138,11 +141,3 @@ def _notebook() -> Any:
     if not hasattr(shell, "kernel"):
         return None
     return import_module("IPython.display")
-
-
-def _drawn(line: str, percentage: float | None) -> str:
-    """Draw a bar as HTML; one of unknown length moves to and fro."""
-    value = ""
-    if percentage is not None:
-        value = f' value="{percentage:.0f}"'
-    return f'<progress max="100"{value}></progress> {escape(line)}'

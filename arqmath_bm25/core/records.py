@@ -1,6 +1,7 @@
 """The records that pass from room to room: a topic, a hit of a ranking, a part of its score."""
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 
 class Topic(NamedTuple):
@@ -45,3 +46,8 @@ class Part(NamedTuple):
         if rest:
             best.append((f"{len(rest)} more", sum(score for _, score in rest)))
         return best
+
+
+HitLists = Iterator[list[Hit]]  # of several topics, in their order
+PartLists = list[list[Part]]  # of several hits
+Json = dict[str, Any]  # an object of JSON

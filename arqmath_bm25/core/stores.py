@@ -70,13 +70,9 @@ def why_unusable(
         manifest = Manifest.read(store)
     except NoIndexError as error:
         return str(error)
-    if manifest is None:
-        return f"{store / MANIFEST}: this file is missing"
 
     why = manifest.stale_reason(recipe, sources) or manifest.damage(store, read_all)
-    if why is None:
-        return None
-    return f"{store}: {why}"
+    return why and f"{store}: {why}"
 
 
 def _why_absent(store: Path, recipe: Mapping[str, Any], sources: Sequence[Source]) -> str:
@@ -93,10 +89,8 @@ def _why_absent(store: Path, recipe: Mapping[str, Any], sources: Sequence[Source
             f"{folder}: there is no index of these settings and files; there are, to be opened by "
             f"their paths in place of {folder.name}, {there}"
         )
-    try:
-        Manifest.read(folder)  # The index of version 0.4 was the folder itself.
-    except NoIndexError as error:
-        return str(error)
+    if is_store(str(folder)):  # as the index of version 0.4 was
+        return str(why_unusable(folder, recipe, sources))
 
     # The name of a store tells its files, that of the collection's folder does not.
     for same in sorted(folder.parent.parent.glob(f"*/{folder.name}/{store.name}")):
@@ -114,8 +108,6 @@ def _told(store: Path, recipe: Mapping[str, Any], sources: Sequence[Source]) -> 
         manifest = Manifest.read(store)
     except NoIndexError as error:
         return str(error)
-    if manifest is None:
-        return f"{store} (its {MANIFEST} is missing)"
 
     line = f"{store} ({manifest.stale_reason(recipe, sources)}"
     options = [f"{name}: {value}" for name, value in manifest.recipe.get("chosen", {}).items()]

@@ -9,7 +9,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.records import Hit
+from arqmath_bm25.core.records import Hit, HitLists
 
 DocIds = Sequence[bytes]  # in UTF-8
 Scores = npt.NDArray[np.float32]
@@ -106,20 +106,21 @@ class Searcher(ABC):
     """An open index. Thread-safe."""
 
     count: int  # of documents
+    threads: int = 1  # queries that are searched for at a time
     origin: str | None = None  # of an index in a cluster: its name and its id there
 
     @abstractmethod
     def search(self, query: Query, k: int) -> list[Hit]:
         """Return the k best documents that hold at least one of the terms."""
 
-    def search_many(self, queries: Iterable[Query], k: int, threads: int) -> Iterator[list[Hit]]:
-        """Search for all queries with `threads` at a time; results come in the order of queries."""
+    def search_many(self, queries: Sequence[Query], k: int) -> HitLists:
+        """Search for all queries; results come in the order of queries."""
         search = partial(self.search, k=k)
-        if threads == 1:
+        if self.threads == 1 or len(queries) == 1:
             yield from map(search, queries)
             return
 
-        with ThreadPoolExecutor(threads) as pool:
+        with ThreadPoolExecutor(self.threads) as pool:
             yield from pool.map(search, queries)
 
     def score(self, query: Query, doc_ids: Sequence[str]) -> list[Hit]:

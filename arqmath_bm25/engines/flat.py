@@ -42,7 +42,10 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.id_table import IdTable
 from arqmath_bm25.core.tested import TestedNumbers, read_numbers
 from arqmath_bm25.engines.engine import (
+    Bm25,
+    Query,
     Searcher,
+    TermScores,
     best_first,
     best_hits,
     flat_directory,
@@ -56,7 +59,6 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.analysis.term_numbers import Numbers
     from arqmath_bm25.core.records import Hit
-    from arqmath_bm25.engines.engine import Bm25, Query, TermScores
     from arqmath_bm25.engines.flat_build import Integers
 
     Floats = npt.NDArray[np.float32]

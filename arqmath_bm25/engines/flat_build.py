@@ -263,7 +263,7 @@ def write_flat(parts: Path, directory: Path, expected: int, workers: Workers = H
     write_ids(directory / "ids", ids)
     members = _write_groups(files, directory, first_groups)
 
-    fields: dict[str, dict[str, Any]] = {}
+    fields = dict[str, dict[str, Any]]()
     for part in files:
         for name, statistics in part.meta["fields"].items():
             totals = fields.setdefault(name, {**statistics, "documents": 0, "tokens": 0})

@@ -250,7 +250,7 @@ def compare_runs(runs: Sequence[ScoredRun], measure: str | None = None) -> RunCo
     if key not in known.values():
         raise InputError(f"{measure}: {first.file} is scored by {', '.join(known)}")
 
-    scored: dict[str, ScoredRun] = {}
+    scored = {}
     for run in runs:
         file = run.judgments.file
         if (file, run.task) != (first.judgments.file, first.task):
@@ -368,7 +368,7 @@ def _explain_runs(
     indexes: Sequence[Path],
 ) -> tuple[list[list[Parts]], list[str]]:
     """Return the parts of the scores of documents in each run, and why a run has none."""
-    parts: list[list[Parts]] = []
+    parts = []
     unexplained = []
     data = None
     if collection.on_site:

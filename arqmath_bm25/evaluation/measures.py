@@ -41,14 +41,9 @@ class Measure(NamedTuple):
         # bpref ignores documents without judgment, as the prime run does.
         return self.metric.NAME == "Bpref" or bool(self.metric.params.get("judged_only"))
 
-    @property
-    def is_at_level(self) -> bool:
-        """Whether it takes the relevance level of the judgments: binary, without a `rel`."""
-        return "rel" in self.metric.SUPPORTED_PARAMS and "rel" not in self.metric.params
-
     def at(self, relevant: int) -> Any:
-        """Return the measure of ir_measures at a relevance level."""
-        if self.is_at_level:
+        """Return the measure of ir_measures at a relevance level, unless it has a `rel`."""
+        if "rel" in self.metric.SUPPORTED_PARAMS and "rel" not in self.metric.params:
             return self.metric(rel=relevant)
         return self.metric
 
@@ -336,7 +331,7 @@ def measure(
         ranked[topic] = {doc: -float(rank) for rank, doc in enumerate(docs)}
 
     # trec_eval treats negative grades as unjudged, and its nDCG may loop forever on them.
-    graded: Qrels = {}
+    graded = {}
     for topic, judged in qrels.items():
         not_negative = {doc: grade for doc, grade in judged.items() if grade >= 0}
         if not_negative:
@@ -366,7 +361,4 @@ def measure(
 
 def average(values: Iterable[float]) -> float:
     """Return the mean over topics; 0 if there are no topics."""
-    values = list(values)
-    if not values:
-        return 0.0
-    return fmean(values)
+    return fmean(list(values) or [0.0])

@@ -86,7 +86,7 @@ def read_qrels(path: Path) -> Qrels:
     """
     with open_bytes(path, "qrels file") as file:
         start = file.read(1 << 10).removeprefix(codecs.BOM_UTF8)
-    rows: Iterator[QrelsRow] = _columns(path)
+    rows = _columns(path)
     columns = None
     if start.lstrip().startswith(b"{"):
         rows = _json_lines(path)

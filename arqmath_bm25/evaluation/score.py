@@ -179,7 +179,7 @@ def score(
     if relevant is None:
         relevant = rules.relevant
 
-    measures: dict[str, Measure] = {}
+    measures = dict[str, Measure]()
     for named in (*measures_of(rules), *further):
         measures.setdefault(named.key, named)
     primed = [key for key, named in measures.items() if named.primed]
@@ -252,9 +252,7 @@ def _comparability_warnings(
 
 def _some(topics: Iterable[str]) -> str:
     """Name the first and the last topic."""
-    names = list(topics)
-    if not names:
-        return "none"
+    names = list(topics) or ["none"]
     if len(names) == 1:
         return names[0]
     return f"{names[0]} … {names[-1]}"
@@ -294,7 +292,7 @@ def read_answer_map(path: Path) -> dict[str, Answers]:
     Raises InputError for a missing or binary file, another number of columns, and a second answer
     of a run to a topic.
     """
-    runs: dict[str, Answers] = {}
+    runs = dict[str, Answers]()
     for row, columns in read_columns(path, "answer map"):
         if len(columns) != 3:
             raise InputError(
@@ -370,15 +368,15 @@ def score_premises(
             f"the first prediction is for {next(iter(predicted), None)}"
         )
 
-    rankings: dict[str, Ranking] = {}
-    judged: Qrels = {}
+    rankings = {}
+    judged = {}
     for statement, premises in gold.items():
         ranked = enumerate(predicted.get(statement, ()))
         rankings[statement] = {premise: -float(rank) for rank, premise in ranked}
         judged[statement] = dict.fromkeys(premises, 1)
 
     measured = measure(rankings, judged, measures_of(_PREMISES), _PREMISES.relevant)
-    values: TopicValues = {}
+    values = {}
     for statement, premise_values in measured.items():
         # The shared task's script divides by the premises found, not by all relevant ones.
         recall = premise_values["recall_500"] or 1

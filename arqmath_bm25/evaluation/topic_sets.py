@@ -25,7 +25,7 @@ def read_topic_info(*paths: Path) -> TopicInfo:
     Raises InputError for a missing or binary file, and for a file without the column Topic or
     without any of the three.
     """
-    info: TopicInfo = {}
+    info = {}
     for path in paths:
         rows = []
         for row in read_csv(path, "topic information file"):

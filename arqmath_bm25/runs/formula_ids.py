@@ -63,7 +63,7 @@ class FormulaIds:
         """
         from arqmath_bm25.core.progress import status  # loads rich, which scoring need not wait for
 
-        blocks: list[Ids] = []
+        blocks = []
         rows = 0
         with status("Reading visual ids, once") as say:
             for ids in read_formula_ids(formulas):

@@ -59,9 +59,9 @@ def fuse_runs(
     runs: Sequence[Run],
     weights: Sequence[float],
     method: Method,
-    k: int = RRF_K,
-    depth: int | None = None,
-    posts: bool = True,
+    k: int,
+    depth: int | None,
+    posts: bool,
 ) -> dict[str, list[Hit]]:
     """Return topic → hits of several runs of one task fused, Task 2 with their `posts`.
 
@@ -90,7 +90,7 @@ def fuse_runs(
     for run in runs:
         topics.update(dict.fromkeys(run.topics))
 
-    hits: dict[str, list[Hit]] = {}
+    hits = {}
     for topic in topics:
         rankings = []
         for run in runs:
@@ -105,7 +105,7 @@ def fuse_runs(
 
 def _posts(runs: Sequence[Run]) -> dict[str, str]:
     """Return the post of every formula; InputError where it is unknown or runs disagree."""
-    posts: dict[str, tuple[str, Run]] = {}
+    posts = dict[str, tuple[str, Run]]()
     pairs_of_first = _post_pairs(runs[0])
     for run in runs:
         for formula, post in _post_pairs(run):
@@ -149,7 +149,7 @@ def fuse_rankings(
 
     No ranking holds a document twice; there is a weight for each ranking.
     """
-    values: defaultdict[str, list[float]] = defaultdict(list)
+    values = defaultdict(list)
     for ranking, weight in zip(rankings, weights, strict=True):
         if method == "rrf":
             shares = reciprocal_ranks(ranking, k)

@@ -191,8 +191,8 @@ class Run:
         Documents of Task 2 are visual ids if there is a formula index, else formulas: the official
         scripts walk down the instances by score and keep the first of each visual id.
         """
-        topics: dict[str, Ranking] = {}
-        rows: dict[str, dict[str, RunRow]] = {}
+        topics = {}
+        rows = {}
         counts = Counter[str]()
         for topic, of_topic in self.topics.items():
             ordered = self.rules.order(of_topic)
@@ -265,7 +265,7 @@ class Run:
     def leave_out(self, eligible: Eligible) -> Counter[str]:
         """Leave out documents that may not be returned; return the broken rules with their rows."""
         faults = Counter[str]()
-        kept: dict[str, list[RunRow]] = {}
+        kept = dict[str, list[RunRow]]()
         for row in self.rows:
             fault = eligible(row.doc_id, row.post_id)
             if fault:
@@ -283,7 +283,7 @@ class Run:
         """Return the row of each document; of Task 2 by visual id, in trec_eval's order."""
         by_document = {row.doc_id: row for row in rows}
         ids = self.ids
-        first: dict[str, RunRow] = {}
+        first = {}
         if self.form == "visual":
             # Each gets an instance and its post, where the formula index has one.
             instances = ids.instances(by_document) if ids is not None else {}

@@ -66,7 +66,7 @@ def in_order(rows: Mapping[str, RunRow]) -> dict[str, RunRow]:
 
 def first_rows(rows: Iterable[RunRow]) -> dict[str, RunRow]:
     """Return the first row of each document."""
-    first: dict[str, RunRow] = {}
+    first = dict[str, RunRow]()
     for row in rows:
         first.setdefault(row.doc_id, row)
     return first
@@ -112,6 +112,9 @@ class RunRules:
 
     # The task of the labs whose topics and judgments its runs have.
     lab_task: ClassVar[labs.LabTask] = "task1"
+
+    # The task whose topics its runs answer.
+    topic_task: ClassVar[labs.RunTask] = "task1"
 
     # Fields of a topic.
     topic_columns: ClassVar[tuple[str, ...]] = ("title", "question", "tags")
@@ -238,11 +241,6 @@ class RunRules:
             findings.error("rank form", line, message)
             rank = min(max(rank, -_LARGEST_RANK), _LARGEST_RANK)
         return int(rank), score, tag
-
-    @property
-    def topic_task(self) -> labs.RunTask:
-        """The task whose topics its runs answer."""
-        return self.lab_task
 
     def supports(self, use: Use) -> bool:
         """Return whether something can be done with its runs."""

@@ -22,7 +22,7 @@ import numpy as np
 from arqmath_bm25.analysis.answer_text import one_line
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RunTask
-from arqmath_bm25.core.records import Hit
+from arqmath_bm25.core.records import Hit, Json
 from arqmath_bm25.core.writing import TEXTS, complete, digests, read_manifest, refuse_endings
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES, DocumentRules
@@ -168,7 +168,7 @@ class Provenance(NamedTuple):
     topics: Path | None
 
     # The settings of the task's configuration.
-    settings: dict[str, Any]
+    settings: Json
 
     # The variant of the ranking.
     variant: str
@@ -193,7 +193,7 @@ def provenance(run: Path) -> Provenance:
     )
 
 
-def _part(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _part(manifest: Mapping[str, Any], name: str) -> Json:
     """Return a part of a manifest, nothing if it has another form."""
     part = manifest.get(name)
     if not isinstance(part, dict):
@@ -231,8 +231,8 @@ def topics_of(*runs: Path) -> list[str] | None:
 
 
 def ir_metadata(
-    task: str, tag: str, command: str, settings: dict[str, Any], variant: str, data: dict[str, str]
-) -> dict[str, Any]:
+    task: str, tag: str, command: str, settings: Json, variant: str, data: dict[str, str]
+) -> Json:
     """Describe a run: its name, the command and the settings that made it, and the test collection.
 
     Of the settings it has those for which the standard has a name.
@@ -240,7 +240,7 @@ def ir_metadata(
     # The software that decides rankings and terms: Python packages, Lucene's jar.
     libraries = _installed("lxml", "numpy", "PyStemmer", "scikit-learn", "scipy", "selectolax")
     toolkit = [f"arqmath_bm25=={__version__}", *_installed("pyserini")]
-    metadata: dict[str, Any] = {
+    metadata = {
         "schema-version": 0.1,
         "run-version": 1.0,
         "tag": tag,
@@ -284,7 +284,7 @@ def ir_metadata(
     return metadata
 
 
-def _retrieval_metadata(settings: dict[str, Any], variant: str) -> list[dict[str, Any]]:
+def _retrieval_metadata(settings: Json, variant: str) -> list[Json]:
     """Describe the ranking of a variant, and its reranker if it has one."""
     params = settings.get("variants", {}).get(variant, {})
     method = params.get("method", settings.get("model", "bm25"))
@@ -302,10 +302,10 @@ def _retrieval_metadata(settings: dict[str, Any], variant: str) -> list[dict[str
     return stages
 
 
-def ir_metadata_of(run: Path) -> dict[str, Any]:
+def ir_metadata_of(run: Path) -> Json:
     """Return the fields of ir_metadata in the manifest of a run; InputError if there are none."""
     manifest = read_manifest(run)
-    metadata: dict[str, Any] = {}
+    metadata = Json()
     for field in _IR_METADATA:
         if field in manifest:
             metadata[field] = manifest[field]

@@ -31,15 +31,13 @@ from arqmath_bm25.core import labs
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.writing import read_manifest
-from arqmath_bm25.runs.eligible import eligible_answers, eligible_formulas
-from arqmath_bm25.runs.formula_ids import id_numbers
+from arqmath_bm25.runs.eligible import Eligible, eligible_answers, eligible_formulas
+from arqmath_bm25.runs.formula_ids import FormulaIds, id_numbers
 from arqmath_bm25.runs.rows import RUN, Findings, RunRow, read_columns
 from arqmath_bm25.runs.run_rules import RunRules, Use, first_rows, number
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.runs.eligible import Eligible
-    from arqmath_bm25.runs.formula_ids import FormulaIds
     from arqmath_bm25.runs.run_rules import Holds, PlainIds, Ranked
 
 WITHOUT_POST: Final = "TREC's columns; the lab expects the post as well"
@@ -197,6 +195,7 @@ class FormulaRules(LabRules):
     # A digit may be a formula; whether it is one is decided from all rows (`Run`).
     trec_mark = re.compile("Q0")
     lab_task = "task2"
+    topic_task = "task2"
     topic_columns = (*LabRules.topic_columns, "formula_id", "latex")
     hit_columns = ("post_id", "visual_id")
     letter = "B"
@@ -206,9 +205,7 @@ class FormulaRules(LabRules):
 
     def formula_ids(self, open_ids: Callable[[], FormulaIds] | None) -> FormulaIds | None:
         """Return the formula index, if there is one."""
-        if open_ids is None:
-            return None
-        return open_ids()
+        return open_ids and open_ids()
 
     def eligible(
         self, collection: Collection, open_ids: Callable[[], FormulaIds]
@@ -240,7 +237,7 @@ class FormulaRules(LabRules):
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return all rows that count, best first."""
-        last: dict[str, RunRow] = {}
+        last = dict[str, RunRow]()
         for row in rows:
             first = last.get(row.doc_id)
             if first is None:
@@ -335,6 +332,7 @@ class PremiseRules(RunRules):
     columns = ("statement", "premise")
     row_format = "{topic}\t{hit.doc_id}\n"
     ending = ".txt"
+    topic_task = "nlps"
     topic_columns = ()
     grades: ClassVar = {1: "premise"}
     relevant = 1
@@ -348,11 +346,6 @@ class PremiseRules(RunRules):
         "map_500": f"AP@{labs.PREMISES}",
         "recall_500": f"R@{labs.PREMISES}",
     }
-
-    @property
-    def topic_task(self) -> labs.RunTask:
-        """The task itself."""
-        return self.task
 
     def judged_years(self, collection: Collection) -> tuple[str, ...]:
         """Return the sets of statements whose premises are known: the test set masks them."""
@@ -495,7 +488,7 @@ def detect_task(path: Path) -> labs.RunTask:
 def check_teams(runs: Iterable[tuple[Path, labs.RunTask, Findings]]) -> None:
     """Report a team's sixth run of a task, and its second primary one."""
     counts: Counter[tuple[str, labs.RunTask]] = Counter()
-    primaries: dict[tuple[str, labs.RunTask], Path] = {}
+    primaries = dict[tuple[str, labs.RunTask], Path]()
     for path, task, findings in runs:
         name = labs.parse_run_name(path.stem)
         if name is None:

@@ -56,18 +56,20 @@ def configured(name: str, config: Path | None = None) -> Task[Any]:
     return task
 
 
-def trust(configs: Iterable[Path]) -> None:
+def trust(configs: Iterable[Path]) -> dict[str, Path]:
     """Let indexes run the tokenizers that configurations of any tasks name.
 
-    Raises InputError for a file that is no configuration.
+    Returns the last configuration that each task can take. Raises InputError for one that none can.
     """
+    by_task = {}
     for config in configs:
         faults = []
         for name in TASKS:
             try:
                 configured(name, config)
-                break
+                by_task[name] = config
             except InputError as error:
                 faults.append(error)
-        else:
+        if len(faults) == len(TASKS):
             raise faults[0]
+    return by_task

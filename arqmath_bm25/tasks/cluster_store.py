@@ -67,7 +67,7 @@ class ClusterBuild:
         """Name the index; go on with the documents of an interrupted build that began as this."""
         note = documents / _INDEX
         former = self._former and self._former.name
-        begun: dict[str, Any] = {}
+        begun = {}
         if note.is_file():
             begun = json.loads(note.read_bytes())
         if not begun or begun["former"] != former:
@@ -197,7 +197,7 @@ def is_loaded(engine: Engine, task: IndexedTask[Any], store: Path) -> bool:
 
 def index_of(task: IndexedTask[Any], store: Path) -> ClusterIndex:
     """Return the index of a cluster that has the documents of a store."""
-    manifest = Manifest.of(store)
+    manifest = Manifest.read(store)
     documents = manifest.counts["documents"]
     return _described(task, _read(store)["name"], manifest.digest, documents, store.parent)
 

@@ -49,7 +49,7 @@ def as_formal(topic: Topic, delimiters: Delimiters, keep_formulas: bool) -> Topi
 
 
 def _content_as_formal(content: Content, keep_formulas: bool) -> Content:
-    pieces: list[str | Formula] = []
+    pieces = list[str | Formula]()
     for piece in content.pieces:
         if isinstance(piece, str):
             pieces.append(f" {query_words(piece)} ")

@@ -25,7 +25,7 @@ from uuid import uuid4
 
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.system import give_back_memory
-from arqmath_bm25.core.workers import J, Workers
+from arqmath_bm25.core.workers import J, R, Workers
 from arqmath_bm25.engines.flat_build import FlatPart
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def write_parts(
         prefix=f"{directory.name}.", dir=directory.parent, ignore_cleanup_errors=True
     ) as tries:
         write = partial(_write, documents, forms._replace(cluster=None), directory, Path(tries))
-        yield from workers.map(write, enumerate(jobs))
+        yield from workers.map(partial(_frugally, write), enumerate(jobs))
 
 
 def clear(directory: Path, keep_documents: bool) -> None:
@@ -99,19 +99,13 @@ def clear(directory: Path, keep_documents: bool) -> None:
             file.unlink()
 
 
-def _write(
-    documents: Callable[[J, Counter[str]], Iterator[Document]],
-    forms: PartForms,
-    directory: Path,
-    tries: Path,
-    numbered: tuple[int, J],
-) -> Counter[str]:
-    counts = _written(documents, forms, directory, tries, numbered)
+def _frugally(work: Callable[[J], R], job: J) -> R:
+    done = work(job)
     give_back_memory()  # The C library would keep a third of it until the process ends.
-    return counts
+    return done
 
 
-def _written(
+def _write(
     documents: Callable[[J, Counter[str]], Iterator[Document]],
     forms: PartForms,
     directory: Path,

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +89,7 @@ _DECLARATIONS: Final = "declarations"
 class DocumentRetrieval(DocumentTask[DocumentSettings]):
     """Ranks the user's own documents."""
 
-    name: ClassVar[str] = "docs"
+    name = "docs"
     model = DocumentSettings
     title = "Documents"
     nothing = "No document holds a term of this query."
@@ -193,13 +193,8 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
         for read, _ in read_documents(_corpus(collection)):
             document = read.marked(self.delimiters)
             title, text = document.contents(self.delimiters, proofs)
-            indexed = _indexed(
-                document=document,
-                title=analyzer(title),
-                text=analyzer(text),
-                analyzer=analyzer,
-                fields=self.settings.fields,
-            )
+            terms = analyzer(title), analyzer(text)
+            indexed = _indexed(document, *terms, analyzer, self.settings.fields)
             yield f"{title.text} {text.text}".strip(), indexed
 
     def decisions(self, counts: Mapping[str, int]) -> dict[str, bool]:
@@ -242,10 +237,9 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
         queries = [query for query, _ in read_documents(path)]
         texts = {query.doc_id: query.text.split() for query in queries}
         documents: Iterable[UserDocument | None]
+        documents = (document for document, _ in read_documents(_corpus(collection)))
         if index is not None:
             documents = [index.texts.read(doc_id) for doc_id in texts if index.texts.has(doc_id)]
-        else:
-            documents = (document for document, _ in read_documents(_corpus(collection)))
         own = set[str]()  # queries that are documents: the same id and the same text
         for document in documents:
             if document and document.text.split() == texts.get(document.doc_id):
@@ -288,10 +282,8 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
         if decisions[_ANY_FORMULA]:
             return variants, note
 
-        of_words = []
-        for variant in variants:
-            if "text" in map(kind, self.settings.weights(variant)):
-                of_words.append(variant)
+        weights = self.settings.weights
+        of_words = [variant for variant in variants if "text" in map(kind, weights(variant))]
         left_out = ", ".join(variant for variant in variants if variant not in of_words)
         if left_out:
             note = f"no document has a formula, so not run: {left_out}"

@@ -6,12 +6,12 @@ or answers, with the context of their thread (answers/).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from arqmath_bm25.analysis.analyzer import Analyzer
-from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.records import Hit, HitLists, PartLists, Topic
 from arqmath_bm25.tasks.queries import build_query, field_parts
 from arqmath_bm25.tasks.settings import FieldSettings
 from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Ranker
@@ -45,9 +45,8 @@ class FieldRanker(Ranker):
         topics: Sequence[Topic],
         variant: str,
         depth: int,
-        threads: int,
         candidates: Sequence[Sequence[str]] | None = None,
-    ) -> Iterator[list[Hit]]:
+    ) -> HitLists:
         """Yield the `depth` best documents of every topic.
 
         With `candidates` the search returns these documents of each topic, and no others.
@@ -56,7 +55,7 @@ class FieldRanker(Ranker):
         excluded = list(map(self._excluded, topics))
         if candidates is None:
             wanted = depth + max(map(len, excluded), default=0)
-            rankings = self._searcher.search_many(queries, wanted, threads)
+            rankings = self._searcher.search_many(queries, wanted)
         else:
             rankings = map(self._searcher.score, queries, candidates)
 
@@ -66,13 +65,13 @@ class FieldRanker(Ranker):
 
     def score(
         self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]
-    ) -> Iterator[list[Hit]]:
+    ) -> HitLists:
         """Rank given documents of each topic; InputError that names all unknown ones."""
         self._searcher.check_ids(list(dict.fromkeys(chain.from_iterable(candidates))))
         most = max(map(len, candidates), default=0)
-        return self.rank(topics, variant, most, 1, candidates)
+        return self.rank(topics, variant, most, candidates)
 
-    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> PartLists:
         """Return what each field contributes to each score."""
         (query,) = self._queries([topic], variant)
         explained = self._searcher.explain(query, [hit.doc_id for hit in hits])

@@ -26,8 +26,6 @@ store for a search builds nothing; it checks the sizes of the files, whose conte
 it is read (core/tested.py).
 """
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -74,7 +72,7 @@ def ensure(
     every document.
     """
     ready = list[ReadyStore]()
-    to_build: dict[Engine, Path] = {}
+    to_build = {}
     for engine, store in content.stores(engines).items():
         fault = why_unusable(store, content.recipe, content.sources, read_all=True)
         if fault or not is_loaded(engine, content.task, store):

@@ -91,12 +91,12 @@ class IndexContent:
         """
         if not self.task.fields:
             return {AUTO: self.store("auto")}
-        chosen: dict[EngineName, Engine] = {}
+        chosen = {}
         for engine in engines:
             if engine.name != "auto":
                 chosen[engine.name] = engine
                 continue
-            built: list[EngineName] = [name for name in LOCAL if self._store(name).is_dir()]
+            built = [name for name in LOCAL if self._store(name).is_dir()]
             for built_for in built or ["flat"]:
                 chosen[built_for] = Engine(built_for)
         return {engine: self.store(engine.name) for engine in chosen.values()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from itertools import chain, count
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -19,7 +19,6 @@ from arqmath_bm25.core.tested import read_bytes, write_checksums
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from numpy.typing import NDArray
 

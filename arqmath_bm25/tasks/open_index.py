@@ -18,7 +18,7 @@ from arqmath_bm25.analysis.html import Content, read_title
 from arqmath_bm25.collection.imports import is_import, rows_of
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest
-from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.records import Hit, HitLists, PartLists, Topic
 from arqmath_bm25.core.stores import is_store, keep, readable_manifest, why_unusable
 from arqmath_bm25.core.writing import digest_of_sources, sources
 from arqmath_bm25.engines.engine import (
@@ -68,6 +68,7 @@ class Index:
     directory: Path
     manifest: Manifest
     engine: Engine = AUTO
+    threads: int = 1  # topics that are ranked at a time
     _searcher: Searcher | None = field(default=None, init=False)
     _opening: Lock = field(default_factory=Lock, init=False)
 
@@ -99,7 +100,7 @@ class Index:
         Raises NoIndexError if it is damaged or of other files, InputError if its settings name code
         that no configuration has named.
         """
-        manifest = Manifest.of(store)
+        manifest = Manifest.read(store)
         chosen = manifest.recipe.get("chosen", {})
         options = {name: chosen[name] for name in ("site", "until", "delimiters") if name in chosen}
         collection = replace(collection, **options)
@@ -208,16 +209,16 @@ class Index:
         """Open the searcher of the index."""
         task = self.task.index_task
         with self._opening:
-            if self._searcher is not None:
-                return self._searcher
-            with self._as_opened():
-                if self._is_in_cluster:
-                    index = index_of(task, self.directory)
-                    self._searcher = OpenSearchSearcher(connect(self.engine.hosts), index)
-                else:
-                    bm25 = task.settings.bm25.parameters
-                    local = self.directory / LOCAL_INDEX
-                    self._searcher = open_searcher(local, bm25, self.engine.name)
+            if self._searcher is None:
+                with self._as_opened():
+                    if self._is_in_cluster:
+                        index = index_of(task, self.directory)
+                        self._searcher = OpenSearchSearcher(connect(self.engine.hosts), index)
+                    else:
+                        bm25 = task.settings.bm25.parameters
+                        local = self.directory / LOCAL_INDEX
+                        self._searcher = open_searcher(local, bm25, self.engine.name)
+            self._searcher.threads = self.threads
             return self._searcher
 
     @property
@@ -238,15 +239,13 @@ class Index:
             if not self.directory.exists():
                 raise InputError(f"{self.directory}: the index was removed meanwhile; try again")
 
-    def rank(
-        self, topics: Sequence[Topic], variant: str, depth: int, threads: int
-    ) -> Iterator[list[Hit]]:
+    def rank(self, topics: Sequence[Topic], variant: str, depth: int) -> HitLists:
         """Yield the `depth` best hits of every topic, in the order of the topics.
 
         Raises InputError if that fails because the index is damaged.
         """
         try:
-            yield from self._ranker.rank(topics, variant, depth, threads)
+            yield from self._ranker.rank(topics, variant, depth)
         except InputError:
             raise
         except Exception:
@@ -261,7 +260,7 @@ class Index:
 
     def score(
         self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]
-    ) -> Iterator[list[Hit]]:
+    ) -> HitLists:
         """Rank given documents of each topic; InputError if the task cannot."""
         return self._ranker.score(topics, variant, candidates)
 
@@ -328,7 +327,7 @@ class Index:
                 self._searcher = None
             vars(self).pop("_ranker", None)
 
-    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> PartLists:
         """Return what each kind of evidence gave to the scores of hits that `rank` found.
 
         Raises InputError for a variant whose scores are no sums.
@@ -355,7 +354,7 @@ class Index:
             if not self.task.finds_posts:
                 raise InputError(f"{self.task.name}: only task1 and task2 know tags and years")
         for searched in depths:
-            (hits,) = self.rank([topic], variant, searched, 1)
+            (hits,) = self.rank([topic], variant, searched)
             matching = [hit for hit in hits if hit.score > 0]
             passing = list(islice(posts.passing(matching, self.collection), depth))
             if len(passing) == depth or len(hits) < searched:

@@ -72,7 +72,7 @@ def build_query(
 ) -> Query:
     """Return field → term → weight for the terms of a topic that are worth a search."""
     fields = _topic_fields(topic, analyzer, settings.repeats)
-    query: Query = weighted_terms(fields, weights, settings.k3)
+    query = weighted_terms(fields, weights, settings.k3)
     words = set[str]()
     for field, terms in query.items():
         if kind(field) == "text":
@@ -137,7 +137,7 @@ def prune_query(
     counted = {field: terms for field, terms in query.items() if kind(field) in kinds}
     counts = searcher.document_counts(counted)
 
-    gains: dict[FieldKind, defaultdict[str, float]] = {}
+    gains = dict[FieldKind, defaultdict[str, float]]()
     for field, of_field in counts.items():
         of_kind = gains.setdefault(kind(field), defaultdict(float))
         weights = query[field]
@@ -152,7 +152,7 @@ def prune_query(
         if documents > limit and term not in named:
             common.add(term)
 
-    kept: dict[FieldKind, set[str]] = {}
+    kept = {}
     for name, of_kind in gains.items():
         best = sorted(of_kind, key=of_kind.__getitem__, reverse=True)
         best.sort(key=named.__contains__, reverse=True)

@@ -1,7 +1,5 @@
 """The settings of the tasks: what configs/*.yaml may hold."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

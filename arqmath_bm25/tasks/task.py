@@ -29,7 +29,7 @@ from arqmath_bm25.core.errors import InputError, NoIndexError, shown
 from arqmath_bm25.core.labs import MAX_DEPTH, parse_run_name
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import counted
-from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.records import Hit, HitLists, PartLists, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document, Engine, Searcher
 from arqmath_bm25.tasks.document_parts import PartForms
@@ -64,18 +64,16 @@ class Ranker(ABC):
     """Ranks documents. Thread-safe."""
 
     @abstractmethod
-    def rank(
-        self, topics: Sequence[Topic], variant: str, depth: int, threads: int
-    ) -> Iterator[list[Hit]]:
+    def rank(self, topics: Sequence[Topic], variant: str, depth: int) -> HitLists:
         """Yield the `depth` best hits of every topic, in the order of the topics."""
 
     @abstractmethod
-    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> PartLists:
         """Return the parts of the score of each hit of a topic."""
 
     def score(
         self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]
-    ) -> Iterator[list[Hit]]:
+    ) -> HitLists:
         """Yield the hits of every topic that `rank` gives if its search finds just these ids.
 
         Raises InputError if the task cannot.
@@ -254,7 +252,7 @@ class Task(ABC, Generic[S]):
         self, collection: Collection, chosen: Sequence[str] | None = None
     ) -> dict[str, Topic]:
         """Return the topics of topic files by their ids; see `topic_files`."""
-        topics: dict[str, Topic] = {}
+        topics = {}
         for folder, path in self.topic_files(collection, chosen):
             for topic in self.read(collection, folder, path).topics:
                 topics[topic.topic_id] = topic

@@ -4,8 +4,6 @@ The readers are tested on hostile input, so a fault is a defect of theirs that n
 It costs the text of one document, not the hours of a build; many faults end the build after all.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Final, TypeVar

@@ -5,8 +5,6 @@ the ranking is made again from what the manifest says, and must give the same by
 write to an index can forge it, and the run with it; so the index may be built again from the data.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter
@@ -26,6 +24,7 @@ from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import RankingTask, RunTask
 from arqmath_bm25.core.manifest import minor
 from arqmath_bm25.core.progress import tell
+from arqmath_bm25.core.records import Json
 from arqmath_bm25.core.stores import why_unusable
 from arqmath_bm25.core.system import processors
 from arqmath_bm25.core.workers.local import Processes
@@ -89,7 +88,7 @@ class _Ranked(_Content):
     """The manifest of a run that was ranked by an index."""
 
     task: RunTask
-    settings: dict[str, Any]
+    settings: Json
     variant: str
     depth: Depth
     form: RunForm
@@ -155,7 +154,7 @@ def first_ranked(run: Path) -> Path:
     return run
 
 
-def _parsed(form: type[M], manifest: dict[str, Any], run: Path) -> M:
+def _parsed(form: type[M], manifest: Json, run: Path) -> M:
     try:
         return form.model_validate(manifest)
     except ValidationError as error:
@@ -175,7 +174,7 @@ def _parsed(form: type[M], manifest: dict[str, Any], run: Path) -> M:
 
 def _verify_fused(
     run: Path,
-    manifest: dict[str, Any],
+    manifest: Json,
     collection: Collection,
     quick: bool,
     build: bool,
@@ -232,7 +231,7 @@ def _beside(run: Path, name: str) -> Path:
 
 
 def _verify_ranked(
-    run: Path, manifest: dict[str, Any], collection: Collection, quick: bool, build: bool
+    run: Path, manifest: Json, collection: Collection, quick: bool, build: bool
 ) -> Proof:
     version = manifest.get("version")
     if isinstance(version, str) and minor(version) != minor(__version__):
@@ -244,7 +243,7 @@ def _verify_ranked(
     task = task_class(made.task).of(made.settings, run)
     variant = task.chosen(made.variant)
     index = _index(run, made, task, collection, build)
-    queries: Path | None = None
+    queries = None
     if made.queries is not None:
         queries = _given_file(run, made.queries)
         if queries is None:
@@ -267,7 +266,7 @@ def _verify_ranked(
             )
         if queries is not None:
             (topics,) = with_queries(task, [topics], read_queries(queries), queries)
-        ranked = index.rank(topics.topics, made.variant, made.depth, _THREADS)
+        ranked = index.rank(topics.topics, made.variant, made.depth)
         names = [topic.topic_id for topic in topics.topics]
         hits = zip(names, ranked, strict=True)
         with TemporaryDirectory() as place:
@@ -301,6 +300,7 @@ def _index(run: Path, made: _Ranked, task: Task[Any], collection: Collection, bu
                 ensure(content, workers, [engine])
 
     index = Index.of(task, collection, engine)
+    index.threads = _THREADS
     content = IndexContent.of(task.index_task, collection)
     why = why_unusable(index.directory, content.recipe, content.sources, read_all=True)
     if why:
@@ -318,7 +318,7 @@ def _index(run: Path, made: _Ranked, task: Task[Any], collection: Collection, bu
 
 def _topics(run: Path, source: _File, task: Task[Any], collection: Collection) -> TopicFile:
     """Read the topics of a run: a file of the collection, or of the user's own."""
-    files: list[tuple[str, Path]] = []
+    files = []
     with suppress(InputError):  # own documents need no queries beside them
         files = task.topic_files(collection)
     for folder, path in files:
@@ -344,7 +344,7 @@ def _given_file(run: Path, source: _File) -> Path | None:
     return None
 
 
-def _claims(run: Path, manifest: dict[str, Any], expected: dict[str, Any]) -> list[str]:
+def _claims(run: Path, manifest: Json, expected: Json) -> list[str]:
     """Return the keys of a manifest whose values differ from a new run on this machine.
 
     Raises InputError for a key whose value is the same on every machine.

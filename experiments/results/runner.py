@@ -27,7 +27,7 @@ from arqmath_bm25.collection.own_documents import QUERIES
 from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RELEVANT
-from arqmath_bm25.core.manifest import Manifest
+from arqmath_bm25.core.stores import readable_manifest
 from arqmath_bm25.core.writing import contents, sources
 from arqmath_bm25.evaluation.qrels import read_qrels, relevance_threshold, write_qrels
 from arqmath_bm25.runs.task_rules import RULES
@@ -77,7 +77,7 @@ class Maker:
         for name, row in self.rows:
             made = tables.setdefault(name, {})[row] = self._make(name, row)
             tell(name, row, made)
-        manifests = filter(None, map(Manifest.read, self._place.glob("indexes/*/*/*/*/")))
+        manifests = filter(None, map(readable_manifest, self._place.glob("indexes/*/*/*/*/")))
         data = {source.sha256: asdict(source) for one in manifests for source in one.sources}
         code = contents(Path(__file__).parents[2] / "arqmath_bm25", "sample", "configs")
         return {

@@ -236,9 +236,10 @@ class FormulaTrials(RankedFields):
 
     def __init__(self, index: Index, variant: str, threads: int, judged: Judged) -> None:
         super().__init__(index, variant, threads, judged)
+        index.threads = threads
         self._ranker = FormulaRanker(index, index.task.settings)
         self._fields = dict.fromkeys(index.task.settings.variants[variant].fields, 1.0)
-        contexts = self._ranker.contexts(judged.topics, threads)
+        contexts = self._ranker.contexts(judged.topics)
         self._contexts = {
             topic.topic_id: one for topic, one in zip(judged.topics, contexts, strict=True)
         }

@@ -140,7 +140,8 @@ def test_two_builds_of_one_index_do_not_meet(tmp_path: Path) -> None:
 
 
 def test_no_manifest_and_a_foreign_one(tmp_path: Path) -> None:
-    assert Manifest.read(tmp_path / "absent") is None
+    with pytest.raises(InputError, match="this file is missing"):
+        Manifest.read(tmp_path / "absent")
     (tmp_path / "manifest.json").write_text("{}")
     with pytest.raises(InputError, match=r"manifest\.json: damaged"):
         Manifest.read(tmp_path)

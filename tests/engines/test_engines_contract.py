@@ -163,7 +163,8 @@ def test_random_queries(collection: Path, opened: Open, parameters: Bm25) -> Non
         asked = list(queries(many, seed=k))
         expected = [reference.search(query, k) for query in asked]
         assert max(map(len, expected)) >= min(k, 1000)
-        assert list(searcher.search_many(asked, k, threads=4)) == expected
+        searcher.threads = 4
+        assert list(searcher.search_many(asked, k)) == expected
         assert searcher.search(asked[0], k) == expected[0]
     searcher.close()
 
@@ -243,7 +244,8 @@ def test_nothing_asked_and_nothing_there(tmp_path: Path, opened: Open) -> None:
     searcher = opened(indexed(tmp_path, []), Bm25())
     assert searcher.count == 0
     assert searcher.search({"contents": {"a": 1.0}}, 10) == []
-    assert list(searcher.search_many([{}, {"contents": {}}], 10, threads=2)) == [[], []]
+    searcher.threads = 2
+    assert list(searcher.search_many([{}, {"contents": {}}], 10)) == [[], []]
     searcher.close()
 
 

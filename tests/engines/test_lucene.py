@@ -345,8 +345,10 @@ def test_results_do_not_depend_on_threads_and_segments(tmp_path: Path) -> None:
     one = LuceneSearcher(build(tmp_path / "1", documents), Bm25())
     two = LuceneSearcher(build_in_segments(tmp_path / "2", documents[::-1]), Bm25())
     expected = [one.search(query, 30) for query in queries]
-    assert list(one.search_many(queries, 30, threads=4)) == expected
-    assert list(two.search_many(queries, 30, threads=1)) == expected
+    one.threads = 4
+    assert list(one.search_many(queries, 30)) == expected
+    two.threads = 1
+    assert list(two.search_many(queries, 30)) == expected
 
 
 def test_more_terms_than_lucenes_default_limit(tmp_path: Path) -> None:

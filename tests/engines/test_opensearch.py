@@ -330,11 +330,12 @@ def test_a_killed_node_leaves_no_trace_in_the_rankings(three_nodes: Nodes, tmp_p
     add_replicas(client, index, 1)
     searcher = OpenSearchSearcher(client, index)
     asked = [{"contents": {f"w{n % 8}": 1.0, f"w{n % 5}": 0.5}} for n in range(200)]
-    expected = list(searcher.search_many(asked, 100, threads=2))
+    searcher.threads = 2
+    expected = list(searcher.search_many(asked, 100))
     moments = [(1, 1), (50, 2), (100, 3), (150, 1), (190, 2)]
     for moment, victim in drawn(moments, 2, "a node of three"):
         rankings = []
-        for hits in searcher.search_many(asked, 100, threads=2):
+        for hits in searcher.search_many(asked, 100):
             rankings.append(hits)
             if len(rankings) == moment:
                 three_nodes.kill(victim)

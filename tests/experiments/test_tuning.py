@@ -126,7 +126,7 @@ def test_a_trial_scores_what_a_run_with_these_settings_ranks(
     values = kind(index, "both", 1, judged).values(settings)
     task_of = type(index.task)(settings)
     index = Index(task_of, index.collection, index.directory, index.manifest, index.engine)
-    ranked = index.rank(judged.topics, "both", DEPTH, 1)
+    ranked = index.rank(judged.topics, "both", DEPTH)
     rankings = {
         topic.topic_id: {hit.visual_id or hit.doc_id: hit.score for hit in hits}
         for topic, hits in zip(judged.topics, ranked, strict=True)

@@ -111,9 +111,9 @@ def test_the_terminal_ranks_no_deeper_than_it_shows(
 ) -> None:
     depths = []
 
-    def rank(index: Index, topics: Any, variant: str, depth: int, threads: int) -> Any:
+    def rank(index: Index, topics: Any, variant: str, depth: int) -> Any:
         depths.append(depth)
-        return ranked(index, topics, variant, depth, threads)
+        return ranked(index, topics, variant, depth)
 
     ranked = Index.rank
     monkeypatch.setattr(Index, "rank", rank)

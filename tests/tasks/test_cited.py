@@ -77,7 +77,7 @@ def earlier(place: Path) -> Path:
 
 
 def ranked(index: Index, topic: Topic, variant: str = "cited") -> dict[str, float]:
-    (hits,) = index.rank([topic], variant, 1000, 1)
+    (hits,) = index.rank([topic], variant, 1000)
     return {hit.doc_id: hit.score for hit in hits}
 
 
@@ -107,7 +107,7 @@ def test_the_scores_of_the_fields_are_kept(index: Index) -> None:
 
 
 def test_the_parts_of_an_explanation_add_up_to_the_score(index: Index) -> None:
-    (hits,) = index.rank([QUERY], "cited", 10, 1)
+    (hits,) = index.rank([QUERY], "cited", 10)
     for hit, parts in zip(hits, index.explain(QUERY, "cited", hits), strict=True):
         assert sum(part.score for part in parts) == pytest.approx(hit.score, rel=1e-5)
     names = {part.name for part in index.explain(QUERY, "cited", hits)[0]}
@@ -198,7 +198,7 @@ def test_documents_without_references_have_the_other_variants(tmp_path: Path) ->
         "",
     )
     with pytest.raises(InputError, match="no document of this index has references"):
-        list(index.rank([QUERY], "cited", 10, 1))
+        list(index.rank([QUERY], "cited", 10))
 
 
 def test_many_statements_are_learnt_by_the_nearest(
@@ -221,9 +221,9 @@ def test_queries_that_are_ranked_one_by_one_have_the_same_scores(
 ) -> None:
     """Of many documents, fewer queries are ranked at a time."""
     topics = [QUERY, Topic("r", "Proper ideals"), Topic("s", "Zorn")]
-    together = list(index.rank(topics, "cited", 10, 1))
+    together = list(index.rank(topics, "cited", 10))
     monkeypatch.setattr(ridge, "_SCORES", 1)
-    assert list(index.rank(topics, "cited", 10, 1)) == together
+    assert list(index.rank(topics, "cited", 10)) == together
 
 
 def test_sums_depend_on_no_number_of_threads(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ def check_depths(index: Index, topic: Topic, variant: str, matching: int) -> Non
     """Check that each ranking begins with the one before it, and that parts add up anywhere."""
     rankings = []
     for depth in DEPTHS:
-        (hits,) = index.rank([topic], variant, depth, 1)
+        (hits,) = index.rank([topic], variant, depth)
         rankings.append(hits)
     for fewer, more in pairwise(rankings):
         assert more[: len(fewer)] == fewer
@@ -50,7 +50,7 @@ def test_a_topic_from_the_collection_has_as_many_reranked_answers(
         topic = Topic(f"D.{question.post_id}", question.title or "", question.body, question.tags)
         topic = index.task.placed(topic)
         check_depths(index, topic, "both", 1001)
-        (hits,) = index.rank([topic], "both", 2000, 1)
+        (hits,) = index.rank([topic], "both", 2000)
         own = {answer.post_id for answer in thread.answers}
         assert own.isdisjoint(hit.doc_id for hit in hits)
 

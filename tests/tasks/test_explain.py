@@ -33,7 +33,7 @@ def explained(
     ((name, path),) = index.task.topic_files(index.collection, [folder])
     read = index.task.read(index.collection, name, path).topics[:topics]
     found = []
-    for topic, hits in zip(read, index.rank(read, variant, depth, 2), strict=True):
+    for topic, hits in zip(read, index.rank(read, variant, depth), strict=True):
         hits = [hit for hit in hits[::10] if hit.score > 0]
         parts = index.explain(topic, variant, hits)
         totals = [sum(part.score for part in of_hit) for of_hit in parts]
@@ -83,7 +83,7 @@ def test_a_field_gives_what_it_scores_alone(sample: arq.Collection, tmp_path: Pa
     config.write_text(yaml.safe_dump(settings))
     index = Index.open(sample, "task1", config)
     ((topic, hits, parts), *_) = explained(index, "2021", "text")
-    alone = {hit.doc_id: hit.score for hit in next(index.rank([topic], "math", 1000, 1))}
+    alone = {hit.doc_id: hit.score for hit in next(index.rank([topic], "math", 1000))}
     for hit, of_hit in zip(hits, parts, strict=True):
         score = next((part.score for part in of_hit if part.name == "contents"), 0)
         assert np.float32(score) == alone.get(hit.doc_id, 0)

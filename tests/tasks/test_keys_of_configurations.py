@@ -92,7 +92,7 @@ def made(task: Any, collection: Collection) -> object:
         topic = QUESTION
     for variant in index.variants:
         try:
-            decided.append(list(index.rank([topic], variant, 300, 1)))
+            decided.append(list(index.rank([topic], variant, 300)))
         except InputError as error:  # the sample has no links of posts
             decided.append(str(error))
     return decided

@@ -54,7 +54,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
 
 
 def ranked(index: Index, text: str, statement_id: str = "5", depth: int = 9) -> list[str]:
-    (hits,) = index.rank([Topic(statement_id, text)], "ridge", depth, 1)
+    (hits,) = index.rank([Topic(statement_id, text)], "ridge", depth)
     return [hit.doc_id for hit in hits]
 
 

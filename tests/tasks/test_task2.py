@@ -42,12 +42,14 @@ TASK = configured("task2")
 
 @pytest.fixture(scope="module")
 def ranker(sample_indexes: Path) -> Index:
-    return Index.open(Collection(SAMPLE, sample_indexes), "task2")
+    index = Index.open(Collection(SAMPLE, sample_indexes), "task2")
+    index.threads = 2
+    return index
 
 
 def search(ranker: Index, formula: str, words: str, variant: str, depth: int) -> list[Hit]:
     topic = Topic("", words, formulas=(formula,))
-    (hits,) = ranker.rank([topic], variant, depth, 1)
+    (hits,) = ranker.rank([topic], variant, depth)
     return hits
 
 
@@ -78,7 +80,7 @@ def test_every_formula_is_returned_once_with_its_post(
 ) -> None:
     topics = read_topics(LAYOUT.topics("task2", "2021"))
     for variant in TASK.variants:
-        for hits in ranker.rank(topics, variant, depth=100, threads=2):
+        for hits in ranker.rank(topics, variant, depth=100):
             assert len({hit.visual_id for hit in hits}) == len(hits) <= 100
             for hit in hits:
                 assert rows[hit.doc_id][1:] == (hit.post_id, hit.visual_id)
@@ -90,8 +92,8 @@ def test_every_formula_is_returned_once_with_its_post(
 def test_one_topic_is_ranked_as_among_others(ranker: Index) -> None:
     topics = read_topics(LAYOUT.topics("task2", "2020"))
     for variant in TASK.variants:
-        all_hits = list(ranker.rank(topics, variant, 50, threads=2))
-        (alone,) = ranker.rank(topics[2:3], variant, 50, threads=1)
+        all_hits = list(ranker.rank(topics, variant, 50))
+        (alone,) = ranker.rank(topics[2:3], variant, 50)
         assert alone == all_hits[2]
 
 
@@ -109,7 +111,7 @@ def test_the_words_of_a_question_choose_among_the_instances(ranker: Index) -> No
 def test_a_formula_that_a_topic_has_twice_weighs_twice(ranker: Index) -> None:
     formula = r"\sqrt2+\sqrt3"
     topics = [Topic("", "", formulas=(formula,) * n) for n in (1, 2)]
-    once, twice = ranker.rank(topics, "math", 20, 1)
+    once, twice = ranker.rank(topics, "math", 20)
     assert once
     assert [hit.doc_id for hit in twice] == [hit.doc_id for hit in once]
     assert [hit.score for hit in twice] == [2 * hit.score for hit in once]
@@ -127,7 +129,7 @@ def test_what_assessors_found_useful_comes_first(ranker: Index) -> None:
         path = LAYOUT.qrels("task2", year)
         qrels = by_visual_id(read_qrels(path), ids, path).qrels
         topics = read_topics(LAYOUT.topics("task2", year))
-        ranked = ranker.rank(topics, "math", 1000, threads=2)
+        ranked = ranker.rank(topics, "math", 1000)
         rankings = {
             t.topic_id: {h.visual_id: h.score for h in hits}
             for t, hits in zip(topics, ranked, strict=True)
@@ -168,7 +170,7 @@ def test_the_real_subset_is_ranked_better_than_by_mathdowsers(
     qrels = read_qrels(lite / "qrels_lite" / f"{year}_t2v3.tsv")
     qrels = {topic: judged for topic, judged in qrels.items() if max(judged.values()) >= 2}
     topics = read_topics(collection.layout.topics("task2", year))  # type: ignore[arg-type]
-    ranked = ranker.rank(topics, "math", 1000, threads=2)
+    ranked = ranker.rank(topics, "math", 1000)
     rankings = {
         t.topic_id: {h.visual_id: h.score for h in hits}
         for t, hits in zip(topics, ranked, strict=True)

@@ -27,7 +27,7 @@ class RankedPosts:
     def ranker(self, index: object) -> RankedPosts:
         return self
 
-    def rank(self, topics, variant, depth, threads):
+    def rank(self, topics, variant, depth):
         for _ in topics:
             yield [Hit(post, 10 - float(post)) for post in self._bodies][:depth]
 
@@ -39,7 +39,7 @@ class RankedPosts:
 def answer(*bodies: str | None, depth: int = 10) -> Hit | None:
     ranked = RankedPosts(*bodies)
     answerer = AnswerExtractor(ranked, ranked)  # type: ignore[arg-type]
-    (hits,) = answerer.rank([TOPIC], "both", depth, 1)
+    (hits,) = answerer.rank([TOPIC], "both", depth)
     return hits[0] if hits else None
 
 

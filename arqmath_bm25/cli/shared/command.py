@@ -65,7 +65,7 @@ def _options(
     described = descriptions()
     texts = described["any"] | described.get(function.__name__, {})
 
-    options: list[Parameter] = []
+    options = []
     for name, parameter in signature(function).parameters.items():
         if name not in groups:
             text = texts.get(name, {})
@@ -102,7 +102,7 @@ def _option(parameter: Parameter, kind: Any, text: str | dict[str, Any]) -> Para
     if hasattr(kind, "__metadata__"):
         return parameter.replace(annotation=kind, kind=Parameter.KEYWORD_ONLY)
 
-    more: dict[str, Any] = {}
+    more = dict[str, Any]()
     if isinstance(text, str):
         more["help"] = text
     else:

@@ -19,7 +19,7 @@ from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any, Final
+from typing import Final
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.system import needed_by
@@ -121,7 +121,7 @@ class SparkWorkers:
                 try:
                     return list(results.result(_LOOK))
                 except TimeoutError:  # Spark itself would wait for executors for ever
-                    processes: Any = self._context._jsc.sc().statusTracker().getExecutorInfos()
+                    processes = self._context._jsc.sc().statusTracker().getExecutorInfos()
                     if len(processes) > 1:  # one is the driver, here
                         alone = 0.0
                     else:
@@ -195,7 +195,7 @@ def _check_reachable(master_url: str) -> None:
 
 def _reason(error: Exception) -> str:
     """Return the line of a Spark error, within Java's trace, that says what happened."""
-    java: Any = getattr(error, "java_exception", None)
+    java = getattr(error, "java_exception", None)
     text = str(java.getMessage() if java else error)
     own = text.partition("\n\tat ")[0].partition("Driver stacktrace:")[0].strip()
     if not own:

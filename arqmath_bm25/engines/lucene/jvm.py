@@ -232,7 +232,7 @@ def anserini_jar() -> Path:
             for root in spec.submodule_search_locations or ():
                 directories.append(Path(root) / "resources" / "jars")
 
-    jars: list[Path] = []
+    jars = list[Path]()
     for directory in directories:
         jars += directory.glob("anserini-*-fatjar.jar")
     if not jars:

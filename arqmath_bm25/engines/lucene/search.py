@@ -18,7 +18,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
@@ -26,7 +26,12 @@ import numpy as np
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.engines.engine import (
     FEW,
+    Bm25,
+    DocIds,
+    Query,
+    Scores,
     Searcher,
+    TermScores,
     best_first,
     best_hits,
     term_scores,
@@ -34,9 +39,6 @@ from arqmath_bm25.engines.engine import (
 )
 from arqmath_bm25.engines.lucene.indexing import open_reader, read_ids
 from arqmath_bm25.engines.lucene.jvm import detaching, java_class, own_class
-
-if TYPE_CHECKING:
-    from arqmath_bm25.engines.engine import Bm25, DocIds, Query, Scores, TermScores
 
 _ALL: Final = 2**31 - 1  # documents to score before any is skipped
 

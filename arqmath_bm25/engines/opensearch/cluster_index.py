@@ -21,7 +21,7 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from operator import itemgetter
@@ -32,13 +32,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.manifest import digest_of
 from arqmath_bm25.core.progress import progress, tell
+from arqmath_bm25.core.records import Json
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.engine import Bm25
 from arqmath_bm25.engines.opensearch.connection import connect, patiently, search_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from arqmath_bm25.core.workers import Workers
 
 _LARGEST: Final = 2**31 - 1  # hits
@@ -81,7 +80,7 @@ def is_loaded(client: Any, index: ClusterIndex) -> bool:
     return description is not None and "numbers" in _meta(description)
 
 
-def description_if_loaded(client: Any, index: ClusterIndex) -> dict[str, Any]:
+def description_if_loaded(client: Any, index: ClusterIndex) -> Json:
     """Return settings and mappings of an index; InputError if it is incomplete or was changed."""
     description = _index_description(client, index)
     if description is None:
@@ -91,7 +90,7 @@ def description_if_loaded(client: Any, index: ClusterIndex) -> dict[str, Any]:
     return description
 
 
-def _index_description(client: Any, index: ClusterIndex) -> dict[str, Any] | None:
+def _index_description(client: Any, index: ClusterIndex) -> Json | None:
     """Return settings and mappings of an index in the cluster, or None if it is missing.
 
     Raises InputError as `is_loaded` does.
@@ -109,7 +108,7 @@ def _index_description(client: Any, index: ClusterIndex) -> dict[str, Any] | Non
     return description
 
 
-def _unchecked_description(client: Any, index: ClusterIndex) -> dict[str, Any] | None:
+def _unchecked_description(client: Any, index: ClusterIndex) -> Json | None:
     """Return settings and mappings of an index; None if it is of other documents or settings.
 
     Raises InputError if others have that name.
@@ -123,13 +122,13 @@ def _unchecked_description(client: Any, index: ClusterIndex) -> dict[str, Any] |
             f"{index.name}: the cluster has an index or alias of this name that this program did "
             "not make; rename it, or take another cluster"
         )
-    description: dict[str, Any] = answer[index.name]
+    description: Json = answer[index.name]
     if _meta(description)["made_of"] != index.made_of:
         return None
     return description
 
 
-def _changed(client: Any, index: ClusterIndex, description: dict[str, Any]) -> str | None:
+def _changed(client: Any, index: ClusterIndex, description: Json) -> str | None:
     """Name the part of an index that was changed after its load; None if nothing was.
 
     Additional fields and similarities do no harm: no document has them, and no search reads them.
@@ -158,7 +157,7 @@ def _changed(client: Any, index: ClusterIndex, description: dict[str, Any]) -> s
     return None
 
 
-def _meta(description: Any) -> dict[str, Any]:
+def _meta(description: Any) -> Json:
     mappings = description.get("mappings", {})
     return mappings.get("_meta") or {}
 
@@ -383,13 +382,13 @@ def _alias(name: str) -> str:
     return f"{name}.load"
 
 
-def _fields(index: ClusterIndex) -> dict[str, Any]:
+def _fields(index: ClusterIndex) -> Json:
     text = {
         "type": "text",
         "index_options": "freqs",
         "analyzer": "whitespace",
     }
-    fields: dict[str, Any] = {"id": {"type": "keyword", "index": False}}
+    fields: Json = {"id": {"type": "keyword", "index": False}}
     for name in ("contents", *index.fields):
         fields[name] = text
     for name in index.bm25.by_field:
@@ -406,7 +405,7 @@ def _similarities(index: ClusterIndex) -> dict[str, dict[str, str]]:
     return similarities
 
 
-def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
+def _settings(index: ClusterIndex, shards: int) -> Json:
     """Return settings and mappings that no template of the cluster overrides."""
     return {
         "aliases": {_alias(index.name): {}},
@@ -431,7 +430,7 @@ def _settings(index: ClusterIndex, shards: int) -> dict[str, Any]:
     }
 
 
-def _described(index: ClusterIndex) -> dict[str, Any]:
+def _described(index: ClusterIndex) -> Json:
     """Return what the mapping says of an index that is not sealed yet."""
     return {
         "made_of": index.made_of,
@@ -458,7 +457,7 @@ def _load_part(hosts: Sequence[str], name: str, part: Path) -> int:
     return len(lines)
 
 
-_Action = Callable[[str], tuple[dict[str, Any], str | None]]
+_Action = Callable[[str], tuple[Json, str | None]]
 
 
 def _send(client: Any, name: str, action: _Action, things: Sequence[str]) -> None:
@@ -488,7 +487,7 @@ def _sent(client: Any, name: str, action: _Action, things: Sequence[str], size: 
         filter_path="items.*.status,items.*.error.reason",
     )
     rejected = list[str]()
-    refusal: dict[str, Any] = {}
+    refusal = {}
     try:
         for thing, (done, answer) in zip(things, answers, strict=True):
             (outcome,) = answer.values()
@@ -505,12 +504,12 @@ def _sent(client: Any, name: str, action: _Action, things: Sequence[str], size: 
     return rejected
 
 
-def _creation(line: str) -> tuple[dict[str, Any], str]:
+def _creation(line: str) -> tuple[Json, str]:
     document = json.loads(line)
     return {"create": {"_id": document["id"]}}, line
 
 
-def _removal(doc_id: str) -> tuple[dict[str, Any], None]:
+def _removal(doc_id: str) -> tuple[Json, None]:
     return {"delete": {"_id": doc_id}}, None
 
 

@@ -13,16 +13,23 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from arqmath_bm25.core.errors import check_found
-from arqmath_bm25.engines.engine import FEW, Searcher, term_scores, with_ties
-from arqmath_bm25.engines.opensearch.cluster_index import description_if_loaded
+from arqmath_bm25.engines.engine import (
+    FEW,
+    DocIds,
+    Query,
+    Scores,
+    Searcher,
+    TermScores,
+    term_scores,
+    with_ties,
+)
+from arqmath_bm25.engines.opensearch.cluster_index import ClusterIndex, description_if_loaded
 from arqmath_bm25.engines.opensearch.connection import patiently, search_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from arqmath_bm25.core.records import Hit
-    from arqmath_bm25.engines.engine import DocIds, Query, Scores, TermScores
-    from arqmath_bm25.engines.opensearch.cluster_index import ClusterIndex
 
 # Errors of a shard that are lasting → the status with which OpenSearch answers them elsewhere.
 _STATUS_OF: Final = {"index_not_found_exception": 404, "cluster_block_exception": 403}

@@ -80,7 +80,7 @@ def read_annotations(files: Sequence[Path]) -> Annotations:
     not a results CSV, a hit without label, an unknown label, and an assessor who gives a hit two
     different labels, naming the rows.
     """
-    first_of: dict[tuple[HitKey, str], Annotation] = {}
+    first_of = {}
     annotations: Annotations = {}
     for path in files:
         for annotation in _read(path):

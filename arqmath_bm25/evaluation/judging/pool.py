@@ -78,7 +78,18 @@ def pool(
     for run in runs:
         if eligible is not None:
             left_out.update(run.leave_out(eligible))
-        _add_run(run, depths.for_run(run.path), pooled)
+
+        # The first documents of each topic, with the posts of the run.
+        depth = depths.for_run(run.path)
+        for topic, rows in run.rankings().rows.items():
+            docs = set(list(rows)[:depth])
+            lowest = min(rows[doc].score for doc in docs)
+            for row in run.rules.order(run.topics[topic]):
+                doc = run.document(row)
+                if row.score >= lowest and doc in docs:
+                    post, formula = row.post_and_formula
+                    posts = pooled.setdefault((topic, doc), {})
+                    posts[post] = min(posts.get(post, formula), formula, key=natural_key)
 
     items = []
     for (topic, doc), posts in sorted(pooled.items()):
@@ -90,50 +101,32 @@ def pool(
     return Pool(_shuffle(items, seed), left_out)
 
 
-def _add_run(run: Run, depth: int, pooled: dict[tuple[str, str], _Posts]) -> None:
-    """Add the first `depth` documents of each topic to the pool, with the posts of the run."""
-    for topic, rows in run.rankings().rows.items():
-        docs = set(list(rows)[:depth])
-        lowest = min(rows[doc].score for doc in docs)
-        for row in run.rules.order(run.topics[topic]):
-            if row.score < lowest:
-                continue
-
-            doc = run.document(row)
-            if doc in docs:
-                post, formula = row.post_and_formula
-                posts = pooled.setdefault((topic, doc), {})
-                posts[post] = min(posts.get(post, formula), formula, key=natural_key)
-
-
 def shuffle_for_assessors(items: Sequence[Item], assessors: int, seed: int) -> list[list[Item]]:
     """Return the same items for each of several assessors, each time in another order."""
     return [_shuffle(items, seed + number) for number in range(assessors)]
 
 
-def choose_posts(
-    threads: Mapping[str, str], generator: random.Random, limit: int = MAX_INSTANCES
-) -> list[str]:
-    """Choose at random at most `limit` of the posts that hold a formula.
+def choose_posts(threads: Mapping[str, str], generator: random.Random) -> list[str]:
+    """Choose at random at most five of the posts that hold a formula.
 
-    `threads` gives the question of each post. All posts are chosen if they are no more than the
-    limit. If there are fewer threads than the limit, one post of each thread is chosen, and the
-    rest from the other posts; else one post of each of `limit` threads.
+    `threads` gives the question of each post. All posts are chosen if they are no more than five.
+    If there are fewer threads than that, one post of each thread is chosen, and the rest from the
+    other posts; else one post of each of five threads.
     """
     posts = sorted(threads)
-    if len(posts) <= limit:
+    if len(posts) <= MAX_INSTANCES:
         return posts
 
     by_thread = dict[str, list[str]]()
     for post in posts:
         by_thread.setdefault(threads[post], []).append(post)
 
-    count = min(limit, len(by_thread))
+    count = min(MAX_INSTANCES, len(by_thread))
     sample = generator.sample(sorted(by_thread), count)
     chosen = [generator.choice(by_thread[thread]) for thread in sample]
 
     others = [post for post in posts if post not in chosen]
-    chosen += generator.sample(others, limit - count)
+    chosen += generator.sample(others, MAX_INSTANCES - count)
     return sorted(chosen)
 
 

@@ -97,7 +97,7 @@ class Session:
         # The content of the results that this process has read or written last.
         self._written = b""
 
-        without_last: GivenLabels = {}
+        without_last = {}
         for row, entry in enumerate(read_journal(self._journal), 1):
             self._check(entry.hit, self._journal, row)
             without_last = self.labels.copy()
@@ -184,8 +184,7 @@ class Session:
 
     def _append(self, hit: HitKey, label: str, who: str = "", undone: bool = False) -> None:
         """Write an entry to the journal, and apply it once it is on the disk."""
-        now = datetime.now(UTC)
-        when = now.isoformat(timespec="seconds")
+        when = datetime.now(UTC).isoformat(timespec="seconds")
         entry = JournalEntry(when, who or self.results.name, *hit, label, undone)
         text = json.dumps(entry._asdict(), ensure_ascii=False)
         self._says_so = False

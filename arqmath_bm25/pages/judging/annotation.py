@@ -40,15 +40,8 @@ _QUESTIONS: Final = "<!-- questions -->"
 QUESTION: Final = ("title", "question", "formula")
 
 
-def _columns() -> Iterator[str]:
-    """Yield the names of the columns of a batch."""
-    yield from ("topic_id", "doc_id", *QUESTION)
-    for number in range(1, MAX_INSTANCES + 1):
-        yield f"post_{number}"
-        yield f"hit_{number}"
-
-
-COLUMNS: Final = tuple(_columns())
+_SHOWN: Final = [f"{name}_{n}" for n in range(1, MAX_INSTANCES + 1) for name in ("post", "hit")]
+COLUMNS: Final = ("topic_id", "doc_id", *QUESTION, *_SHOWN)
 
 
 def write_batch(
@@ -80,14 +73,14 @@ def write_batch(
     writer.writerow(COLUMNS)
 
     items = list(items)
-    post_ids: set[str] = set()
+    post_ids = set[str]()
     for item in items:
         post_ids.update(hit.post_id for hit in item.hits)
     read, delimiters, macros = post_reader(collection, post_ids)
     cells = PostWriter((), delimiters, macros)
 
     # The cells of the question of each topic.
-    questions: dict[str, list[str]] = {}
+    questions = {}
     for item in items:
         hits = []
         for hit in item.hits:
@@ -104,18 +97,11 @@ def write_batch(
             questions[item.topic_id] = question
         writer.writerow(_row(item, question, hits))
 
-    page.write(_fill_template(questions, comments))
-    return len(items)
-
-
-def _fill_template(questions: Mapping[str, Sequence[str]], comments: bool) -> str:
-    """Return the template with the questions of the batch, with or without boxes for comments."""
     text = TEMPLATE.read_text("utf-8")
     if not comments:
         text = _COMMENT_BOX.sub("", text)
-
-    elements = "\n".join(_templates(questions))
-    return text.replace(_QUESTIONS, elements)
+    page.write(text.replace(_QUESTIONS, "\n".join(_templates(questions))))
+    return len(items)
 
 
 def posts_of_batch(path: Path) -> list[str]:
@@ -132,9 +118,7 @@ def posts_of_batch(path: Path) -> list[str]:
 
     posts = []
     for row in rows:
-        for column in columns:
-            if row[column]:
-                posts.append(row[column])
+        posts += [row[column] for column in columns if row[column]]
     return posts
 
 
@@ -182,8 +166,7 @@ def _row(item: Item, question: Sequence[str], hits: Iterable[str]) -> list[str]:
         row.append(hit.post_id)
         row.append(_escape_dollars(html))
 
-    missing = len(COLUMNS) - len(row)
-    return row + [""] * missing
+    return row + [""] * (len(COLUMNS) - len(row))
 
 
 def _escape_dollars(html: str) -> str:

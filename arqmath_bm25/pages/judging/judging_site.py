@@ -70,7 +70,7 @@ def judging_site(batch: Path, results: Path) -> Iterator["JudgingSite"]:
 
 def _questions(rows: Iterable[Mapping[str, str]]) -> dict[str, dict[str, str]]:
     """Return the cells of each topic from its first row that has them."""
-    questions: dict[str, dict[str, str]] = {}
+    questions = dict[str, dict[str, str]]()
     for row in rows:
         cells = {name: row.get(name, "") for name in QUESTION}
         if any(cells.values()):
@@ -118,24 +118,20 @@ class JudgingSite:
         token = request.query_params.get("token", "")
         self._check_token(token)
         judged, hits = self.progress
-        key = self._next_hit()
+        labels = self._session.labels
+        key = next((hit for hit in self._hits if hit not in labels), None)
         row = None
         of_topic = None
         if key is not None:
             row = self._hits[key]
             of_topic = self._topics[key.topic_id]
 
-        last = None
-        labels = list(self._session.labels.items())
-        if labels:
-            last = labels[-1]
-
         template = self._templates.get_template("judging.html")
         html = template.render(
             key=key,
             row=row,
             of_topic=of_topic,
-            last=last,
+            last=next(reversed(labels.items()), None),
             judged=judged,
             hits=hits,
             topics=list(self._topics),
@@ -144,14 +140,6 @@ class JudgingSite:
             results=self._session.results,
         )
         return HTMLResponse(html, headers={"cache-control": "no-store"})
-
-    def _next_hit(self) -> HitKey | None:
-        """Return the first hit without a label."""
-        for key in self._hits:
-            if key not in self._session.labels:
-                return key
-
-        return None
 
     def _check_token(self, token: str) -> None:
         """Raise HTTPException for another token than the one of this server."""

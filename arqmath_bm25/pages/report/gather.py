@@ -149,7 +149,7 @@ def gather(
 
 def _merge(judgments: Iterable[Judgments]) -> tuple[Qrels, int, dict[str, set[str]]]:
     """Return the judgments of several files, their relevance level, and what is relevant."""
-    qrels: Qrels = {}
+    qrels = {}
     for of_file in judgments:
         qrels.update(of_file.qrels)
     level = max((of_file.relevant for of_file in judgments), default=1)
@@ -210,8 +210,8 @@ def _score(
 ) -> tuple[list[ReportedRun], dict[Path, Judgments]]:
     """Score runs that have judgments; return all runs, and the judgments by file."""
     measures = _chart_measures(runs[0].rules)
-    evaluators: dict[Path, Evaluator] = {}
-    judgments: dict[Path, Judgments] = {}
+    evaluators = {}
+    judgments = {}
     reported = []
     names = _names([run.path for run in runs])
     shortened = short_names(names)

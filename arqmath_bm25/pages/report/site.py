@@ -20,20 +20,23 @@ from arqmath_bm25.analysis.excerpts import beginning, excerpt, length_of
 from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Topic
-from arqmath_bm25.evaluation.comparing import compare, may_contradict
+from arqmath_bm25.evaluation.comparing import Comparison, compare, may_contradict
 from arqmath_bm25.evaluation.qrels import ComparabilityWarning
-from arqmath_bm25.evaluation.score import group_by_warning
+from arqmath_bm25.evaluation.score import RunScore, group_by_warning
 from arqmath_bm25.pages.page_files import site
 from arqmath_bm25.pages.post_html import PostWriter
-from arqmath_bm25.pages.report.gather import DEPTHS, FEW_TOPICS, RECALL_LEVELS
+from arqmath_bm25.pages.report.gather import (
+    DEPTHS,
+    FEW_TOPICS,
+    RECALL_LEVELS,
+    ReportData,
+    ReportedRun,
+)
 from arqmath_bm25.runs.formula_ids import id_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from arqmath_bm25.evaluation.comparing import Comparison
-    from arqmath_bm25.evaluation.score import RunScore
-    from arqmath_bm25.pages.report.gather import ReportData, ReportedRun
     from arqmath_bm25.runs.rows import RunRow
 
     # Run -> measure -> value.
@@ -146,7 +149,7 @@ def _settings(run: ReportedRun) -> dict[str, str]:
     """Return the settings of a run's variant, as text."""
     variant = run.manifest.get("variant")
     settings = run.manifest.get("settings")
-    flat: dict[str, str] = {}
+    flat = {}
     if variant:
         flat["variant"] = str(variant)
 
@@ -166,7 +169,7 @@ def _flatten(name: str, value: object, variant: object) -> dict[str, str]:
             value = value.get(variant) or {}
 
     if isinstance(value, dict):
-        flat: dict[str, str] = {}
+        flat = {}
         for key, inner in value.items():
             flat.update(_flatten(f"{name} {key}", inner, variant))
         return flat
@@ -182,7 +185,7 @@ def _flatten(name: str, value: object, variant: object) -> dict[str, str]:
 
 def page_names(topics: Iterable[str]) -> dict[str, str]:
     """Name a file for each topic: its id, without characters that could leave the folder."""
-    names: dict[str, str] = {}
+    names = dict[str, str]()
     for number, topic in enumerate(topics, 1):
         safe = _UNSAFE.sub("_", topic).strip(".")
         stem = safe[:_MAX_NAME] or "_"
@@ -214,12 +217,12 @@ def _comparisons(
     values = {name: score.values_of(first) for name, score in scores.items()}
 
     # Runs can be compared on the same topics only.
-    groups: dict[tuple[str, ...], list[str]] = {}
+    groups = dict[tuple[str, ...], list[str]]()
     for name, topic_values in values.items():
         topics = tuple(topic_values)
         groups.setdefault(topics, []).append(name)
 
-    comparisons: list[Comparison] = []
+    comparisons = []
     verdicts = []
     for topics, names in groups.items():
         if len(names) < 2 or len(topics) < 2:
@@ -464,7 +467,7 @@ def _posts_to_show(
     data: ReportData, rankings: Sequence[Mapping[str, RunRow]], grades: Mapping[str, int]
 ) -> tuple[dict[str, tuple[str, str]], int]:
     """Return post and formula of the first hits and of relevant documents, and how many lack."""
-    posts: dict[str, tuple[str, str]] = {}
+    posts = {}
     rows: dict[str, RunRow] = {}
     for ranking in rankings:
         for doc, row in ranking.items():

@@ -48,7 +48,7 @@ def answer_documents(
     ngrams = any(field.endswith("_math") for field in fields)
     analyzer = _analyzer(settings.analysis, ngrams)
     for thread in threads:
-        context: dict[str, Bag] = {}
+        context = {}
         question = thread.question
         if question and thread.answers:
             post_id = question.post_id

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Collection as Ids
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from arqmath_bm25.analysis.html import read_body
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import POST_TABLE, PostTable
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.records import Hit, HitLists, Part, PartLists, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks.answers.answer_documents import answer_documents, write_answer_documents
 from arqmath_bm25.tasks.answers.linked_posts import LinkedPosts
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class AnswerRetrieval(DocumentTask[Task1Settings]):
     """Answers to a question."""
 
-    name: ClassVar[str] = "task1"
+    name = "task1"
     model = Task1Settings
     title = "Answers"
     nothing = "No answer holds a term of this query."
@@ -148,27 +148,26 @@ class AnswerRanker(FieldRanker):
         topics: Sequence[Topic],
         variant: str,
         depth: int,
-        threads: int,
         candidates: Sequence[Sequence[str]] | None = None,
-    ) -> Iterator[list[Hit]]:
+    ) -> HitLists:
         """Yield the `depth` best answers of every topic; `candidates` as in FieldRanker."""
         reranker = self._rerankers.get(variant)
         if reranker is None:
-            yield from super().rank(topics, variant, depth, threads, candidates)
+            yield from super().rank(topics, variant, depth, candidates)
             return
 
         wanted = max(depth, reranker.depth)
-        for hits in super().rank(topics, variant, wanted, threads, candidates):
+        for hits in super().rank(topics, variant, wanted, candidates):
             yield reranker.rerank(hits)[:depth]
 
-    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> PartLists:
         """Return what fields and threads contribute to each score."""
         parts = super().explain(topic, variant, hits)
         reranker = self._rerankers.get(variant)
         if reranker is None:
             return parts
 
-        (first,) = super().rank([topic], variant, reranker.depth, 1)
+        (first,) = super().rank([topic], variant, reranker.depth)
         ids = [hit.doc_id for hit in first]
         gains = dict(zip(ids, reranker.gains(first).tolist(), strict=True))
         for hit, of_hit in zip(hits, parts, strict=True):

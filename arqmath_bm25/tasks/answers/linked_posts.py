@@ -5,14 +5,14 @@ site that is younger than the topics. The labs' file of topic formulas gives the
 topic.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from arqmath_bm25.collection.dump import ID
 from arqmath_bm25.collection.formulas import read_topic_formulas
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import year_of
-from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.records import Hit, HitLists, Part, PartLists, Topic
 from arqmath_bm25.tasks.task import OpenIndex, Ranker
 
 
@@ -24,9 +24,7 @@ class LinkedPosts(Ranker):
         self._posts = index.collection.posts
         self._links = PostLinks.read(self._layout.dump("PostLinks"))
 
-    def rank(
-        self, topics: Sequence[Topic], variant: str, depth: int, threads: int
-    ) -> Iterator[list[Hit]]:
+    def rank(self, topics: Sequence[Topic], variant: str, depth: int) -> HitLists:
         """Yield the `depth` answers with most votes of every topic, none for topics without links.
 
         Raises InputError if no topic has any.
@@ -49,7 +47,7 @@ class LinkedPosts(Ranker):
             )
         return iter(ranked)
 
-    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> PartLists:
         """Return the votes of each hit."""
         return [[Part("votes", hit.score)] for hit in hits]
 

@@ -6,15 +6,15 @@ The answer is the text of the highest ranked post that has any, whole if it fits
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from arqmath_bm25.analysis.answer_text import answer_text, one_line, shorten
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.records import Hit, HitLists, PartLists, Topic
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
 from arqmath_bm25.tasks.settings import Task3Settings
 from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, Task
@@ -25,7 +25,7 @@ _YEAR = "2022"  # of the one lab that had this task
 class OpenDomain(Task[Task3Settings]):
     """One answer text for a question; it has the index of Task 1."""
 
-    name: ClassVar[str] = "task3"
+    name = "task3"
     model = Task3Settings
     index_of = "task1"
     title = "Answer texts"
@@ -81,16 +81,14 @@ class AnswerExtractor(Ranker):
         self._posts = index.collection.posts
         self._ranker = answers.ranker(index)
 
-    def rank(
-        self, topics: Sequence[Topic], variant: str, depth: int, threads: int
-    ) -> Iterator[list[Hit]]:
+    def rank(self, topics: Sequence[Topic], variant: str, depth: int) -> HitLists:
         """Yield the answer to every topic, from the `depth` best posts; none if they have none."""
-        ranked = self._ranker.rank(topics, variant, depth, threads)
+        ranked = self._ranker.rank(topics, variant, depth)
         for hits in ranked:
             answers = filter(attrgetter("text"), map(self._extract, hits))
             yield list(islice(answers, 1))
 
-    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> PartLists:
         """Return what the ranking of Task 1 says."""
         return self._ranker.explain(topic, variant, hits)
 

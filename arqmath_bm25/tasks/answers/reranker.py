@@ -48,5 +48,5 @@ class Reranker:
         threads, thread = np.unique(questions, return_inverse=True)
         best = np.full(len(threads), -np.inf)
         np.maximum.at(best, thread, scores)
-        gains: NDArray[np.float64] = self._weight * best[thread]
+        gains = self._weight * best[thread]
         return gains

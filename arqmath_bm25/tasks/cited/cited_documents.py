@@ -28,14 +28,13 @@ from arqmath_bm25.core.building import building
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.id_table import IdTable
 from arqmath_bm25.core.progress import counted, status, tell
-from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.records import Hit, HitLists, Part, PartLists, Topic
 from arqmath_bm25.core.stores import LEARNT
 from arqmath_bm25.core.writing import contents, sources
-from arqmath_bm25.tasks.cited.candidates import Candidates
+from arqmath_bm25.tasks.cited.candidates import Candidates, CandidateScores
 from arqmath_bm25.tasks.task import OpenIndex, Ranker
 
 if TYPE_CHECKING:
-    from arqmath_bm25.tasks.cited.candidates import CandidateScores
     from arqmath_bm25.tasks.cited.ridge import References
     from arqmath_bm25.tasks.document_task import FieldRanker
     from arqmath_bm25.tasks.settings import DocumentSettings
@@ -176,25 +175,23 @@ class CitedRanker(Ranker):
         self._ids = ids
         self._learning = RLock()
 
-    def rank(
-        self, topics: Sequence[Topic], variant: str, depth: int, threads: int
-    ) -> Iterator[list[Hit]]:
+    def rank(self, topics: Sequence[Topic], variant: str, depth: int) -> HitLists:
         """Yield the `depth` best documents of every topic."""
         if variant not in self._settings.cited:
-            yield from self._by_fields.rank(topics, variant, depth, threads)
+            yield from self._by_fields.rank(topics, variant, depth)
             return
 
         size = self._references.block
         for start in range(0, len(topics), size):
             block = topics[start : start + size]
-            found = list(self._by_fields.rank(block, variant, _BY_FIELDS, threads))
+            found = list(self._by_fields.rank(block, variant, _BY_FIELDS))
             gains = _total(self._gains(block, variant))
             for topic, hits, gain in zip(block, found, gains, strict=True):
                 yield self._best(topic, hits, gain, depth)
 
     def score(
         self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]
-    ) -> Iterator[list[Hit]]:
+    ) -> HitLists:
         """Rank given documents of each topic."""
         by_fields = self._by_fields.score(topics, variant, candidates)
         if variant not in self._settings.cited:
@@ -209,20 +206,20 @@ class CitedRanker(Ranker):
             gain_of_given[places] = gain[places]
             yield self._best(topic, hits, gain_of_given, len(ids))
 
-    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> PartLists:
         """Return what the fields and each part that is learnt add to the scores."""
         parts = self._by_fields.explain(topic, variant, hits)
         if variant not in self._settings.cited:
             return parts
 
-        (found,) = self._by_fields.rank([topic], variant, _BY_FIELDS, 1)
+        (found,) = self._by_fields.rank([topic], variant, _BY_FIELDS)
         by_fields = {hit.doc_id for hit in found}
         unit = _unit(found)
         gains = self._gains([topic], variant)
         position = self._references.candidates.position
         explained = []
         for hit, of_fields in zip(hits, parts, strict=True):
-            of_hit: list[Part] = []
+            of_hit = []
             if hit.doc_id in by_fields:
                 of_hit += of_fields
             place = position[hit.doc_id]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import repeat
 from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import status, tell
-from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.records import Hit, HitLists, Part, PartLists, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.document_parts import PartForms
@@ -39,7 +39,7 @@ _IN_CONTEXT: Final = 1000  # best formulas that are reranked by context; answers
 class FormulaRetrieval(IndexedTask[Task2Settings]):
     """Finds formulas similar to one formula; free text without dollars is a single formula."""
 
-    name: ClassVar[str] = "task2"
+    name = "task2"
     model = Task2Settings
     title = "Formulas"
     example = "$x^n + y^n = z^n$"
@@ -229,38 +229,38 @@ class FormulaRanker(Ranker):
 
     @cached_property
     def _answers(self) -> Index:
-        return Index.open(self._collection, "task1", engine=self._engine)
+        answers = Index.open(self._collection, "task1", engine=self._engine)
+        answers.threads = self._searcher.threads
+        return answers
 
-    def rank(
-        self, topics: Sequence[Topic], variant: str, depth: int, threads: int
-    ) -> Iterator[list[Hit]]:
+    def rank(self, topics: Sequence[Topic], variant: str, depth: int) -> HitLists:
         """Yield the `depth` best formulas of every topic."""
         weights = self._settings.variants[variant]  # type: ignore[index]  # it is one of them
         queries = [self.query(topic, weights.fields) for topic in topics]
         if weights.context:
-            contexts = self.contexts(topics, threads)
+            contexts = self.contexts(topics)
             searched = max(depth, _IN_CONTEXT)
         else:
             contexts = repeat(_NO_CONTEXT, len(topics))
             searched = depth
 
-        rankings = self._searcher.search_many(queries, searched, threads)
+        rankings = self._searcher.search_many(queries, searched)
         for hits, context in zip(rankings, contexts, strict=True):
             chosen = self.choose(hits, context, weights.context)
             yield chosen[:depth]
 
-    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> PartLists:
         """Return the shares of fields in the scores of hits and, if it counts, of their context."""
         weights = self._settings.variants[variant]  # type: ignore[index]  # it is one of them
         query = self.query(topic, weights.fields)
         visual_ids = [hit.visual_id for hit in hits]
         fields = self._searcher.explain(query, visual_ids)
-        (best,) = self._searcher.search_many([query], _IN_CONTEXT, 1)
+        (best,) = self._searcher.search_many([query], _IN_CONTEXT)
         if not weights.context or not best:
             return [field_parts(of_hit) for of_hit in fields]
 
         reranked = {hit.doc_id for hit in best}
-        (context,) = self.contexts([topic], 1)
+        (context,) = self.contexts([topic])
         explained = []
         for visual_id, of_hit in zip(visual_ids, fields, strict=True):
             parts = field_parts(of_hit, best[0].score)
@@ -282,7 +282,7 @@ class FormulaRanker(Ranker):
             query[field] = {term: weight * n for term, n in terms.items()}
         return query
 
-    def contexts(self, topics: Sequence[Topic], threads: int) -> Iterator[Context]:
+    def contexts(self, topics: Sequence[Topic]) -> Iterator[Context]:
         """Yield the scores of threads for the questions of topics.
 
         Threads are searched for by the words of title and tags, and by the operators of title and
@@ -292,8 +292,8 @@ class FormulaRanker(Ranker):
             return repeat(_NO_CONTEXT, len(topics))
 
         titles = [topic._replace(question="") for topic in topics]
-        by_words = self._answers.rank(titles, "text", _IN_CONTEXT, threads)
-        by_operators = self._answers.rank(topics, "math", _IN_CONTEXT, threads)
+        by_words = self._answers.rank(titles, "text", _IN_CONTEXT)
+        by_operators = self._answers.rank(topics, "math", _IN_CONTEXT)
         context = partial(thread_context, self._collection.posts)
         return map(context, by_words, by_operators)
 

@@ -17,15 +17,14 @@ from scipy import sparse
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.collection.premises import Premise
 from arqmath_bm25.collection.references import Statement
-from arqmath_bm25.core.records import Part
+from arqmath_bm25.core.records import Part, PartLists
 from arqmath_bm25.core.tested import open_bytes, write_checksums
 from arqmath_bm25.tasks.cited.candidates import BLOCK, CandidateRanking, Candidates
-from arqmath_bm25.tasks.cited.ridge import References, scaled
+from arqmath_bm25.tasks.cited.ridge import Queries, References, scaled
 from arqmath_bm25.tasks.cited.text_kernel import gram
 from arqmath_bm25.tasks.settings import RidgeSettings, RidgeVariant
 
 if TYPE_CHECKING:
-    from arqmath_bm25.tasks.cited.ridge import Queries
     from arqmath_bm25.tasks.cited.text_kernel import Matrix
 
 _LEARNT, _TEXTS = "learnt", "candidates.npz"
@@ -100,7 +99,7 @@ class Ridge:
             for statement, row in zip(block, scores, strict=True):
                 yield candidates.best(row, depth, last=statement.statement_id)
 
-    def explain(self, statement: Statement, premises: Sequence[str]) -> list[list[Part]]:
+    def explain(self, statement: Statement, premises: Sequence[str]) -> PartLists:
         """Return the contribution of each part to the scores of premises."""
         queries = self._queries([statement], _UNHIDDEN)
         parts = self._parts([statement], queries)

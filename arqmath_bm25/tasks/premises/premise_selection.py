@@ -5,12 +5,12 @@ An index holds what was fitted to the training set, in `model/`; no engine searc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from itertools import starmap
 from pathlib import Path
 from threading import Lock
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.premises import read_premises, read_statements
@@ -18,7 +18,7 @@ from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.errors import InputError, NoPartsError
 from arqmath_bm25.core.labs import PREMISES, SPLITS
 from arqmath_bm25.core.progress import status
-from arqmath_bm25.core.records import Hit, Part, Topic
+from arqmath_bm25.core.records import Hit, HitLists, PartLists, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks.cited.text_kernel import words_only
 from arqmath_bm25.tasks.document_parts import PartForms
@@ -33,7 +33,7 @@ _MODEL: Final = "model"
 class PremiseSelection(IndexedTask[NlpsSettings]):
     """Premises of a statement."""
 
-    name: ClassVar[str] = "nlps"
+    name = "nlps"
     model = NlpsSettings
     title = "Premises"
     example = "Every prime $p > 2$ is odd."
@@ -91,7 +91,7 @@ class PremiseSelection(IndexedTask[NlpsSettings]):
     ) -> list[tuple[str, Path]]:
         """Return sets of statements."""
         files = collection.premises
-        sets: list[tuple[str, Path]] = []
+        sets = list[tuple[str, Path]]()
         for name in chosen or files.splits() or SPLITS[:1]:  # the last says what is missing
             if name in SPLITS:
                 sets.append((name, files.statements(name)))
@@ -149,15 +149,13 @@ class PremiseRanker(Ranker):
         self._opening = Lock()
         self._methods: dict[str, Tfidf | Ridge] = {}
 
-    def rank(
-        self, topics: Sequence[Topic], variant: str, depth: int, threads: int
-    ) -> Iterator[list[Hit]]:
+    def rank(self, topics: Sequence[Topic], variant: str, depth: int) -> HitLists:
         """Yield the `depth` best premises of every statement."""
         statements = list(map(_statement, topics))
         for ranking in self.method(variant).rank(statements, depth):
             yield list(starmap(Hit, ranking))
 
-    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> list[list[Part]]:
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> PartLists:
         """Return the parts of each score; InputError for methods other than `ridge`."""
         method = self.method(variant)
         if not isinstance(method, Ridge):
