@@ -79,10 +79,10 @@ class Collection:
             )
 
         if isinstance(data, str | Path) and not str(data).startswith(IRDS):
-            data = Path(data).expanduser()
+            data = self._path(data)
         vars(self).update(
             data=data,
-            indexes=Path(indexes).expanduser(),
+            indexes=self._path(indexes),
             site=site,
             until=until,
             delimiters=delimiters,
@@ -93,6 +93,10 @@ class Collection:
         )
         if not self.is_imported:
             _ = self.layout
+
+    def _path(self, path: str | Path) -> Path:
+        """Return a path as it is kept; the library keeps it absolute."""
+        return Path(path).expanduser()
 
     @cached_property
     def is_imported(self) -> bool:

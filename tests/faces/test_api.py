@@ -458,3 +458,14 @@ def test_the_program_is_quiet_completes_and_finds_its_data(tmp_path: Path) -> No
     assert program(COMP_WORDS="arqmath-bm25 con", **shell).split() == ["convert"]
     shell["COMP_CWORD"] = "2"
     assert "task1" in program(COMP_WORDS="arqmath-bm25 run ", **shell).split()
+
+
+def test_a_collection_stays_where_it_is_when_the_directory_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "corpus.jsonl").write_text('{"id": "1", "text": "A triangle"}\n')
+    monkeypatch.chdir(tmp_path)
+    collection = arq.Collection("corpus.jsonl", "ix")
+    monkeypatch.chdir("/")
+    assert collection.data == tmp_path / "corpus.jsonl"
+    assert collection.indexes == tmp_path / "ix"
