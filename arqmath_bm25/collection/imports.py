@@ -55,6 +55,7 @@ from arqmath_bm25.core.stores import (
 from arqmath_bm25.core.writing import Source, complete, contents, state_of, written_json
 from arqmath_bm25.version import __version__
 
+PARTS: Final = "parts"  # in the folder of imports: parts of the last index
 FILES: Final = "files"  # the folder of imports below INDEXES, and the task of their manifests
 _FORM: Final = 3  # of the rows of a folder
 _ENGINE: Final = "corpus"

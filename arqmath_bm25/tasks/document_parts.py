@@ -7,25 +7,31 @@ of the same index writes only the parts that are not.
 A worker on another machine that was given up for dead may still write while another one does its
 part, or after the build has ended. So each try has a file of its own, in a directory that ends with
 the build, and is renamed when it is complete; two that are completed hold the same.
+
+Parts of what changes often are kept for the next build, which takes over those with the same rows
+and settings. They are tested by their digests, and may be removed at any time.
 """
 
 from __future__ import annotations
 
 import gc
+import hashlib
 import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from uuid import uuid4
 
 from arqmath_bm25.analysis.terms import Bag
+from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.system import give_back_memory
 from arqmath_bm25.core.workers import J, R, Workers
+from arqmath_bm25.core.writing import complete, written_json
 from arqmath_bm25.engines.flat_build import FlatPart
 
 if TYPE_CHECKING:
@@ -54,6 +60,8 @@ class PartForms(NamedTuple):
     json: bool = True  # JSON lines
     flat: bool = False  # postings
     cluster: KnownDocuments | None = None  # whose index may have some of the documents
+    # Under which path, without an ending, the postings of a job are kept for the next build.
+    kept: Callable[[Any], Path] | None = None
 
     @property
     def ending(self) -> str:
@@ -63,6 +71,7 @@ class PartForms(NamedTuple):
 
 
 JSON: Final = PartForms()
+_DIGESTS: Final = ".sha256"  # of the files of a kept part, by their endings
 WORDS: Final = ".words"  # a file beside a part: in how many of its documents each word is
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -115,7 +124,8 @@ def _write(
     number, job = numbered
     part = directory / f"part-{number:05}.jsonl"
     finished = part.with_suffix(forms.ending)
-    if finished.exists():
+    kept = forms.kept and forms.kept(job)
+    if finished.exists() or (kept and _take_over(kept, part)):
         return Counter(json.loads(finished.read_bytes())["counts"])
     total: Counter[str] = Counter(documents=0)
     counts = Counter[str]()  # of one document
@@ -154,7 +164,42 @@ def _write(
     said = {"counts": total, "kinds": list(kinds), "of_each": of_each}
     writing.write_text(json.dumps(said), encoding="ascii")
     writing.rename(finished)
+    if kept:
+        _keep(part, kept)
     return total
+
+
+def _take_over(kept: Path, part: Path) -> bool:
+    """Link the files of a kept part; return whether all are there as they were written."""
+    written = written_json(kept.with_suffix(_DIGESTS)) or {}
+    with suppress(OSError):
+        for ending, digest in written.items():
+            if _digest(kept.with_suffix(ending)) != digest:
+                return False
+        for ending in written:
+            part.with_suffix(ending).unlink(missing_ok=True)
+            part.with_suffix(ending).hardlink_to(kept.with_suffix(ending))
+        return bool(written)
+    return False
+
+
+def _keep(part: Path, kept: Path) -> None:
+    """Link the files of a part under the path where they are kept, where links are possible."""
+    with suppress(InputError, OSError):
+        kept.parent.mkdir(exist_ok=True)
+        digests = {}
+        for file in sorted(part.parent.glob(f"{part.stem}.*"), reverse=True):  # counts at the end
+            ending = file.name.removeprefix(part.stem)
+            kept.with_suffix(ending).unlink(missing_ok=True)
+            kept.with_suffix(ending).hardlink_to(file)
+            digests[ending] = _digest(file)
+        with complete(kept.with_suffix(_DIGESTS)) as text:
+            json.dump(digests, text)
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.analysis.text import WordAnalyzer, is_undivided, words_in
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.imports import PARTS
 from arqmath_bm25.collection.own_documents import (
     QUERIES,
     UserDocument,
@@ -36,6 +37,7 @@ from arqmath_bm25.collection.own_documents import (
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.id_table import IdTable, write_ids
+from arqmath_bm25.core.manifest import digest_of
 from arqmath_bm25.core.progress import counted, tell
 from arqmath_bm25.core.reading import read_text
 from arqmath_bm25.core.records import Hit, Topic
@@ -57,11 +59,13 @@ from arqmath_bm25.tasks.settings import DocumentSettings, kind
 from arqmath_bm25.tasks.task import Found, OpenIndex, Ranker, TopicFile
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 from arqmath_bm25.tasks.written_words import WrittenWords, write_words
+from arqmath_bm25.version import __version__
 
 _IDS: Final = "documents.ids"  # core/id_table.py
 # Of the row of each document: offset, length and a digest (int64).
 _ROWS: Final = "documents.rows"
-_PER_PART: Final = 2_500  # documents
+_PER_PART: Final = 2_500  # documents, at most
+_CUT: Final = 1 << 10  # A part ends after one document in so many, by their digests.
 _LEAST_SHARE: Final = 0.01  # of documents with formulas, for those of queries to be searched for
 _KINDS: Final[dict[str, str]] = {
     "html": "HTML of other programs",
@@ -133,14 +137,27 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
             lacking = forms.cluster.lacking(rows[:, 2], _ids_in)
 
         directory = place.absolute() / DOCUMENTS
-        parts = _parts(rows[lacking])
+        parts = list(_parts(rows[lacking]))
         others = _parts(rows[~lacking])
+        kept = set()
+        folder = collection.import_folder.absolute() / PARTS
+        is_flat = forms == PartForms(json=False, flat=True)
+        is_own = collection.is_imported and not workers.remote and not folder.is_symlink()
+        if is_flat and is_own:
+            place_of = partial(_kept_part, folder, digest_of([__version__, self.recipe]))
+            kept = {place_of(part).name for part in parts}
+            forms = forms._replace(kept=place_of)
         documents = partial(_documents, path.absolute(), self.settings)
         counts = Counter[str]()
         if forms.cluster:
             counts = forms.cluster.counts_of_others()
         for of_part in write_parts(documents, parts, directory, workers, forms):
             counts.update(of_part)
+
+        if forms.kept:
+            for file in folder.glob("*"):
+                if file.name.partition(".")[0] not in kept:
+                    file.unlink(missing_ok=True)
 
         words = Counter[str]()  # word → number of documents
         for file in directory.glob(f"*{WORDS}"):
@@ -492,9 +509,19 @@ def _ids_in(store: Path, rows: NDArray[np.int64]) -> list[str]:
 
 
 def _parts(rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield offset and length of rows, a part at a time."""
-    for begin in range(0, len(rows), _PER_PART):
-        yield rows[begin : begin + _PER_PART, :2]
+    """Yield rows a part at a time; a changed row moves no cut but those next to it."""
+    begin = 0
+    for end in [*(np.flatnonzero(rows[:, 2] % _CUT == 0) + 1).tolist(), len(rows)]:
+        while begin < end:
+            part = rows[begin : min(end, begin + _PER_PART)]
+            begin += len(part)
+            yield part
+
+
+def _kept_part(folder: Path, recipe: str, rows: NDArray[np.int64]) -> Path:
+    """Return where the part of some rows is kept, without an ending."""
+    content = recipe.encode() + np.ascontiguousarray(rows[:, 2]).tobytes()
+    return folder / hashlib.sha256(content).hexdigest()[:32]
 
 
 def _words_of(path: Path, settings: DocumentSettings, spans: NDArray[np.int64]) -> Counter[str]:
@@ -515,7 +542,7 @@ def _words_of(path: Path, settings: DocumentSettings, spans: NDArray[np.int64]) 
 
 def _rows(path: Path, spans: NDArray[np.int64]) -> Iterator[bytes]:
     with path.open("rb") as file:
-        for offset, length in spans.tolist():
+        for offset, length, _ in spans.tolist():
             file.seek(offset)
             yield file.read(length)
 

@@ -1,0 +1,123 @@
+"""A saved file costs itself: postings of other documents are those of the former index."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+import arqmath_bm25 as arq
+from arqmath_bm25.tasks import document_retrieval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def analysed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The ids of the documents that are analysed."""
+    ids: list[str] = []
+    documents = document_retrieval._documents
+
+    def noting(*arguments: object) -> Iterator[object]:
+        for document in documents(*arguments):  # type: ignore[arg-type]
+            ids.append(document.doc_id)
+            yield document
+
+    monkeypatch.setattr(document_retrieval, "_documents", noting)
+    monkeypatch.setattr(document_retrieval, "_CUT", 4)
+    return ids
+
+
+def write(folder: Path, name: str, chance: random.Random) -> None:
+    words = " ".join(chance.choices("group ring field ideal norm limit".split(), k=9))
+    (folder / name).write_text(f"# About {name}\n\nA {words} of $x^{{{chance.randrange(99)}}}$.\n")
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for number in range(60):
+        write(folder, f"n{number}.md", random.Random(number))
+    return folder
+
+
+def built(notes: Path, indexes: Path) -> dict[str, bytes]:
+    store = arq.Collection(notes, indexes).index("docs", threads=1).path
+    return {
+        path.relative_to(store).as_posix(): path.read_bytes()
+        for path in store.rglob("*")
+        if path.is_file() and path.name != "manifest.json"  # which says how long it took
+    }
+
+
+def edit(folder: Path, chance: random.Random, number: int) -> None:
+    file = chance.choice(sorted(folder.glob("*.md")))
+    match chance.randrange(5):
+        case 0:
+            write(folder, file.name, chance)
+        case 1:
+            write(folder, f"a{number}.md", chance)
+        case 2:
+            file.unlink()
+        case 3:
+            file.rename(file.with_name(f"renamed{number}.md"))
+        case 4:
+            file.write_text(f"{file.read_text()}\n\n# Later\n\nMore of $y$.\n")
+
+
+def check_edits(notes: Path, rounds: int) -> None:
+    chance = random.Random(69)
+    for number in range(rounds):
+        kept = built(notes, notes.parent / "i")
+        assert kept == built(notes, notes.parent / f"anew-{number}")
+        for _ in range(chance.randint(1, 3)):
+            edit(notes, chance, number)
+
+
+def test_edits_leave_what_is_indexed_anew(notes: Path, analysed: list[str]) -> None:
+    check_edits(notes, 5)
+
+
+@pytest.mark.nightly
+def test_a_hundred_edits_leave_what_is_indexed_anew(notes: Path, analysed: list[str]) -> None:
+    check_edits(notes, 100)
+
+
+def test_a_document_before_all_others_leaves_their_postings(
+    notes: Path, tmp_path: Path, analysed: list[str]
+) -> None:
+    built(notes, tmp_path / "i")
+    assert len(analysed) == 60
+    del analysed[:]
+    write(notes, "a.md", random.Random(1))
+    built(notes, tmp_path / "i")
+    assert "a.md#about-a-md" in analysed
+    assert len(analysed) < 30
+
+
+def test_a_damaged_part_is_written_anew(notes: Path, tmp_path: Path, analysed: list[str]) -> None:
+    built(notes, tmp_path / "i")
+    files = sorted((tmp_path / "i" / "files" / "notes" / "parts").iterdir())
+    assert {"".join(file.suffixes) for file in files} == {
+        ".flat", ".flat.counts", ".sha256", ".table", ".words"
+    }  # fmt: skip
+    for number, file in enumerate(files):
+        if number % 3:
+            content = file.read_bytes()
+            file.unlink()
+        if number % 3 == 1:
+            file.write_bytes(content[:-2])
+    write(notes, "a.md", random.Random(1))
+    assert built(notes, tmp_path / "i") == built(notes, tmp_path / "anew")
+
+
+def test_a_planted_folder_of_parts_is_left_alone(notes: Path, tmp_path: Path) -> None:
+    (tmp_path / "i" / "files" / "notes").mkdir(parents=True)
+    (tmp_path / "i" / "files" / "notes" / "parts").symlink_to(notes)
+    before = sorted(notes.iterdir())
+    built(notes, tmp_path / "i")
+    assert sorted(notes.iterdir()) == before
