@@ -7,10 +7,10 @@ import sys
 def closing_edge(
     edges: re.Pattern[str], text: str, begin: int, limit: int = sys.maxsize, deepest: int = 1000
 ) -> tuple[int, int]:
-    """Return the span of the edge that closes what is open at `begin`.
+    """Return the span of the edge that closes the level which is open at `begin`.
 
-    The groups `open` and `close` say what an edge is. The span is empty, and at the end of the
-    text, if no edge closes it before `limit`, or if more than `deepest` levels are open.
+    Edges match the groups `open` and `close` of the pattern. The span is empty, and at the end of
+    the text, if no edge closes the level before `limit`, or if more than `deepest` are open.
     """
     depth = 1
     for edge in edges.finditer(text, begin, limit):

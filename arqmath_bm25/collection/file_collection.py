@@ -201,7 +201,7 @@ class _Rows:
         self._first = dict[str, str]()  # digest of title and text → id of the first part
 
     def read(self, path: Path, whole: bool) -> None:
-        """Write the rows of a file that waits: those of the former import, or its parts anew."""
+        """Write the rows of a file, from the former import or from the file itself."""
         listing = self._listing
         name = listing.name_of(path)
         source = listing.plan.inputs[path].source

@@ -32,7 +32,7 @@ class KeptRow(NamedTuple):
 
 
 class KeptFile(NamedTuple):
-    """The rows of a file, and what they depend on besides its path."""
+    """The rows of a file, with digests of its content and of the files that it takes in."""
 
     digest: str  # of its bytes; "" if its rows depend on those of other files
     source: str  # a digest of it with the files that it takes in; "" if it names none

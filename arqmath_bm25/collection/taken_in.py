@@ -104,7 +104,7 @@ class SourceInputs:
         return source
 
     def digest(self, path: Path) -> None:
-        """Read the main file with those that it takes in, and note a digest of them all."""
+        """Note a digest of the main file and of all files that it takes in."""
         text = self.expanded(self.read(path), path)
         if not self.is_alone:
             latin = sorted(map(str, self.latin))

@@ -389,7 +389,7 @@ class _DocumentTable:
         return bool(self.ids.find([doc_id])[0] >= 0)
 
     def all(self) -> Iterator[UserDocument]:
-        """Yield the documents whose rows are those that were indexed."""
+        """Yield the documents whose rows have not changed since they were indexed."""
         return filter(None, map(self._at, range(len(self.ids))))
 
     @cached_property

@@ -5,7 +5,7 @@ topics of each run; without judgments, a report shows the hits of the runs and n
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain, islice
@@ -109,7 +109,7 @@ def gather(
 
     status("Scoring")
     reported, judgments = _score(runs, qrels, collection, relevant)
-    grades, level, relevant_docs = _merge(judgments.values())
+    grades, level, relevant_docs = _merge(list(judgments.values()))
     measures, primed = _measures(reported)
     questions = _questions(runs, topics, collection)
 
@@ -147,8 +147,8 @@ def gather(
     )
 
 
-def _merge(judgments: Iterable[Judgments]) -> tuple[Qrels, int, dict[str, set[str]]]:
-    """Return the judgments of several files, their relevance level, and what is relevant."""
+def _merge(judgments: Sequence[Judgments]) -> tuple[Qrels, int, dict[str, set[str]]]:
+    """Return the judgments of several files, their relevance level and the relevant documents."""
     qrels = {}
     for of_file in judgments:
         qrels.update(of_file.qrels)
