@@ -21,7 +21,6 @@ from html import escape
 from itertools import pairwise, repeat
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
-from xml.sax.saxutils import unescape
 from zlib import crc32
 
 import numpy as np
@@ -59,8 +58,16 @@ _HAS_ID = re.compile(rb"""\sId\s*+=\s*+["']""")
 # How the archive's dumps write a row: without line breaks, and with these references only.
 _FRAME = re.compile(r'<row(?: [A-Z][A-Za-z]*=")+ ?/>')  # all but its values
 _NAME = re.compile(r" (\w+)=")
-# The references of such a row, and of one that was parsed, beside &lt; &gt; &amp;.
-_REFERENCES: Final = {"&quot;": '"', "&#x27;": "'", "&#xA;": "\n", "&#xD;": "\r"}
+# The references of such a row, and of one that was parsed, as they are resolved in turn.
+_REFERENCES: Final = {
+    "&lt;": "<",
+    "&gt;": ">",
+    "&quot;": '"',
+    "&#x27;": "'",
+    "&#xA;": "\n",
+    "&#xD;": "\r",
+    "&amp;": "&",
+}
 _UNUSUAL_REFERENCE = re.compile(rb"&(?!(?:lt|gt|amp|quot|#x[AD]);)")
 # Bytes that such a row has only at its begin. 0xEF is the first one of U+FFFE, which XML forbids.
 _UNUSUAL_BYTES: Final = bytes(range(0x20)) + b"<\xef"
@@ -379,7 +386,13 @@ def attributes(row: bytes) -> dict[str, str] | None:
 
 def _resolved(written: dict[str, str]) -> dict[str, str]:
     """Return attributes with characters in place of references."""
-    return {name: unescape(value, _REFERENCES) for name, value in written.items()}
+    resolved = {}
+    for name, value in written.items():
+        if "&" in value:
+            for reference, character in _REFERENCES.items():
+                value = value.replace(reference, character)
+        resolved[name] = value
+    return resolved
 
 
 def _parsed(row: bytes) -> dict[str, str] | None:
