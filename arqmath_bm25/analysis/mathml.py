@@ -63,10 +63,12 @@ _SYMBOL: Final = re.compile(r"\S|[a-z]+|\\(?:operatorname\{)?[A-Za-z]+\}?")
 
 def node_latex(math: Any) -> str:
     """Return the LaTeX of a parsed `<math>` element."""
-    for name in ("alttext", "title"):
-        latex = _BREAK.sub("", unescape(math.attributes.get(name) or ""))
-        if latex and _is_latex(latex):
-            return latex
+    title = math.attributes.get("title")
+    if title:
+        return str(title)
+    latex = _BREAK.sub("", unescape(math.attributes.get("alttext") or ""))
+    if latex and _is_latex(latex):
+        return latex
 
     if "<!" in math.html or "<?" in math.html:  # comments, and notes such as Word's namespaces
         for node in list(math.traverse(include_text=True)):
