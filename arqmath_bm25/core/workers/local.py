@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
@@ -34,6 +34,25 @@ class _Process(SpawnProcess):
             super().start()
         finally:
             sys.modules["__main__"] = main
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Put Ctrl-C off, here until the end of the block, in a process that starts for good."""
+    noted: list[object] = []
+    is_main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT)
+    if is_main:  # another thread may take the signal, and this one would stop at once
+        signal.signal(signal.SIGINT, lambda *signs: noted.append(signs))
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        if is_main:
+            signal.signal(signal.SIGINT, handler)
+        if noted:
+            signal.raise_signal(signal.SIGINT)
 
 
 class _Spawn(SpawnContext):
@@ -73,7 +92,9 @@ class Processes:
             try:
                 while True:
                     room = 2 * self.count + 1 - len(waiting)
-                    waiting.extend(pool.submit(work, job) for job in islice(jobs, room))
+                    for job in islice(jobs, room):
+                        with _undisturbed():  # the first job starts the processes
+                            waiting.append(pool.submit(work, job))
                     if not waiting:
                         break
                     yield waiting.popleft().result()
