@@ -17,14 +17,16 @@ import numpy as np
 
 from arqmath_bm25.core.arrays import smallest_kind
 from arqmath_bm25.core.building import delete
-from arqmath_bm25.core.errors import InputError, InterruptedWorkError
+from arqmath_bm25.core.errors import InputError, InterruptedWorkError, NoIndexError
 from arqmath_bm25.core.manifest import Manifest
+from arqmath_bm25.core.progress import tell
 from arqmath_bm25.core.stores import readable_manifest, remove_unless_open, stores
 from arqmath_bm25.core.writing import complete
 from arqmath_bm25.engines.opensearch import cluster_index
 from arqmath_bm25.engines.opensearch.cluster_index import (
     ClusterIndex,
     add_replicas,
+    former_blocks,
     load_documents,
     new_name,
 )
@@ -155,8 +157,17 @@ class ClusterBuild:
 
 
 def _former_store(engine: Engine, content: IndexContent) -> Path | None:
-    """Return a store of the same settings whose index the cluster has; None if there is none."""
+    """Return a store of the same settings whose index the cluster has; None if there is none.
+
+    Names the blocks of an index as it was before: nothing reads them.
+    """
     with closing(connect(engine.hosts)) as client:
+        if any(content.folder.glob("opensearch-*/blocks.json")):
+            blocks = former_blocks(client, content.folder.parent.name)
+            tell(
+                f"{content.folder}: its index in the cluster was in blocks; it is loaded once "
+                f"anew, and `arqmath-bm25 cluster` removes these: {', '.join(blocks)}"
+            )
         for store in stores(content.folder):
             manifest = readable_manifest(store)
             if manifest is None or not (store / _INDEX).is_file():
@@ -196,8 +207,13 @@ def is_loaded(engine: Engine, task: IndexedTask[Any], store: Path) -> bool:
 
 
 def index_of(task: IndexedTask[Any], store: Path) -> ClusterIndex:
-    """Return the index of a cluster that has the documents of a store."""
+    """Return the index of a cluster that has the documents of a store.
+
+    Raises NoIndexError for the store of an index in blocks.
+    """
     manifest = Manifest.read(store)
+    if not (store / _INDEX).is_file():
+        raise NoIndexError(f"{store}: its index in the cluster was in blocks", task.name, _ENGINE)
     documents = manifest.counts["documents"]
     return _described(task, _read(store)["name"], manifest.digest, documents, store.parent)
 

@@ -14,6 +14,7 @@ from program import arqmath, refused
 from stub_cluster import StubCluster, stub_cluster
 
 from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.engines.opensearch import cluster_index, connection
 
@@ -264,6 +265,31 @@ def test_a_change_needs_room_for_twice_the_index(stub: StubCluster, tmp_path: Pa
     assert only_index(stub) == (former, index)
     stub.free = 8_000
     assert "41 documents indexed" in indexed(data, tmp_path / "c")
+
+
+def test_an_index_in_blocks_is_named_and_loaded_once_anew(
+    stub: StubCluster, tmp_path: Path
+) -> None:
+    data = corpus(tmp_path / "notes", numbered(range(40)))
+    indexed(data, tmp_path / "c")
+    (store,) = (tmp_path / "c").rglob("opensearch-*")
+    (former,) = stub.indexes
+    stub.indexes[former].mappings["_meta"]["counts"] = {"documents": 40}
+    (store / "cluster.json").rename(store / "blocks.json")
+    manifest = Manifest.read(store)
+    manifest.files["blocks.json"] = manifest.files.pop("cluster.json")
+    manifest.write(store)
+
+    where = ("--data", data, "--indexes", tmp_path / "c")
+    assert "in blocks" in refused("search", "docs", "number", *where, *CLUSTER)
+    said = " ".join(indexed(data, tmp_path / "c").split())
+    assert "in blocks; it is loaded once anew, and `arqmath-bm25 cluster`" in said
+    assert former in said
+    assert "up to date" in indexed(data, tmp_path / "c")
+    listed = arqmath("cluster").output
+    assert re.search(rf"{former}: .*, former: a block, which no search reads any more", listed)
+    arqmath("cluster", "--remove", former)
+    assert len(only_index(stub)[1].documents()) == 40
 
 
 def test_blocks_are_refused_in_a_sentence(tmp_path: Path) -> None:

@@ -608,11 +608,24 @@ def _cluster_index_info(client: Any, name: str) -> ClusterIndexInfo | None:
     state = "complete"
     if without_node:
         state = f"red: {without_node} of {shards} shards are on no node; start theirs, or remove it"
+    elif "counts" in meta:
+        state = "former: a block, which no search reads any more; `arqmath-bm25 cluster` removes it"
     elif "numbers" not in meta:
         state = f"incomplete: `index` resumes the load of its {expected:,} documents"
     elif missing:
         state = f"yellow: {missing} copies of shards are missing, none that searches need"
     return ClusterIndexInfo(name, state, collection, documents, size)
+
+
+def former_blocks(client: Any, collection: str) -> list[str]:
+    """Return the names of the indexes that a version before loaded as blocks of a collection."""
+    answer = patiently(client.indices.get, index="arqmath-*")
+    blocks = []
+    for name in sorted(answer):
+        meta = _meta(answer[name])
+        if _is_ours(name, answer) and "counts" in meta and meta["collection"] == collection:
+            blocks.append(name)
+    return blocks
 
 
 def remove_index(client: Any, name: str) -> None:
