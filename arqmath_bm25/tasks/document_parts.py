@@ -30,7 +30,7 @@ from uuid import uuid4
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.system import give_back_memory
-from arqmath_bm25.core.workers import J, R, Workers
+from arqmath_bm25.core.workers import J, Workers
 from arqmath_bm25.core.writing import complete, written_json
 from arqmath_bm25.engines.flat_build import FlatPart
 
@@ -92,8 +92,9 @@ def write_parts(
     with TemporaryDirectory(
         prefix=f"{directory.name}.", dir=directory.parent, ignore_cleanup_errors=True
     ) as tries:
-        write = partial(_write, documents, forms._replace(cluster=None), directory, Path(tries))
-        yield from workers.map(partial(_frugally, write), enumerate(jobs))
+        forms = forms._replace(cluster=None)
+        write = partial(_write, documents, forms, Path(tries))
+        yield from workers.map(partial(_do, write, forms, directory), enumerate(jobs))
 
 
 def clear(directory: Path, keep_documents: bool) -> None:
@@ -108,25 +109,29 @@ def clear(directory: Path, keep_documents: bool) -> None:
             file.unlink()
 
 
-def _frugally(work: Callable[[J], R], job: J) -> R:
-    done = work(job)
-    give_back_memory()  # The C library would keep a third of it until the process ends.
-    return done
+def _do(
+    write: Callable[[J, Path], None], forms: PartForms, directory: Path, numbered: tuple[int, J]
+) -> Counter[str]:
+    """Write the part of a job, unless it is finished or kept; return its counts."""
+    number, job = numbered
+    part = directory / f"part-{number:05}.jsonl"
+    finished = part.with_suffix(forms.ending)
+    kept = forms.kept and forms.kept(job)
+    if not finished.exists() and not (kept and _take_over(kept, part)):
+        write(job, part)
+        if kept:
+            _keep(part, kept)
+        give_back_memory()  # The C library would keep a third of it until the process ends.
+    return Counter(json.loads(finished.read_bytes())["counts"])
 
 
 def _write(
     documents: Callable[[J, Counter[str]], Iterator[Document]],
     forms: PartForms,
-    directory: Path,
     tries: Path,
-    numbered: tuple[int, J],
-) -> Counter[str]:
-    number, job = numbered
-    part = directory / f"part-{number:05}.jsonl"
-    finished = part.with_suffix(forms.ending)
-    kept = forms.kept and forms.kept(job)
-    if finished.exists() or (kept and _take_over(kept, part)):
-        return Counter(json.loads(finished.read_bytes())["counts"])
+    job: J,
+    part: Path,
+) -> None:
     total: Counter[str] = Counter(documents=0)
     counts = Counter[str]()  # of one document
     kinds = dict[str, int]()  # such counts as JSON → their number
@@ -163,10 +168,7 @@ def _write(
     total.update(counts)
     said = {"counts": total, "kinds": list(kinds), "of_each": of_each}
     writing.write_text(json.dumps(said), encoding="ascii")
-    writing.rename(finished)
-    if kept:
-        _keep(part, kept)
-    return total
+    writing.rename(part.with_suffix(forms.ending))
 
 
 def _take_over(kept: Path, part: Path) -> bool:

@@ -150,7 +150,7 @@ def test_executors_load_what_they_build_into_opensearch(
 
 
 # Jobs that are at work when something is killed: the first, two in each wave of eight, a shard.
-MOMENTS = ("_frugally-0", "_frugally-3", "_frugally-9", "_frugally-14", "_build_shard-0")
+MOMENTS = ("_do-0", "_do-3", "_do-9", "_do-14", "_build_shard-0")
 
 
 def held_at(place: Path, moment: str, build: Build) -> int:
@@ -215,12 +215,12 @@ def test_a_build_goes_on_without_the_master(
     here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOLD", str(tmp_path))
-    (tmp_path / "hold._frugally-3").touch()
+    (tmp_path / "hold._do-3").touch()
     with spark_daemons.Cluster(tmp_path) as headless:
         build = start(headless.url, tmp_path)
-        held_at(tmp_path, "_frugally-3", build)
+        held_at(tmp_path, "_do-3", build)
         headless.kill_master()
-        (tmp_path / "hold._frugally-3").unlink()
+        (tmp_path / "hold._do-3").unlink()
         assert completed(build) == ""
     assert_same(index_in(tmp_path), here)
 

@@ -38,7 +38,7 @@ class _Process(SpawnProcess):
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Put Ctrl-C off, here until the end of the block, in a process that starts for good."""
+    """Delay Ctrl-C until the end of the block; a process that starts in it never gets it."""
     noted: list[object] = []
     is_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGINT)
