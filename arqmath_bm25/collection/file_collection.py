@@ -14,7 +14,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -135,7 +135,6 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
     from arqmath_bm25.core.progress import progress  # loads rich, which scoring need not
 
     plan = listing.plan
-    is_in_book.cache_clear()
     with TemporaryFile() as waiting:
         rows = _Rows(listing, waiting)
         with progress("Reading files", len(plan.inputs), "files") as advance:
@@ -196,6 +195,7 @@ class _Rows:
         self._listing = listing
         self._waiting = waiting
         self._files = dict[str, KeptFile]()
+        self._in_book = cache(partial(is_in_book, root=listing.real_root))
         self._places = dict[str, str]()  # label → id of the first part that has it
         self._ids = set[str]()
         self._first = dict[str, str]()  # digest of title and text → id of the first part
@@ -205,7 +205,7 @@ class _Rows:
         listing = self._listing
         name = listing.name_of(path)
         source = listing.plan.inputs[path].source
-        in_book = is_in_book(path.parent, listing.real_root)
+        in_book = self._in_book(path.parent)
         file = KeptFile(listing.digests.get(name, ""), source, in_book, [], [])
         former = listing.former.files.get(name)
         if former and former[:3] == file[:3] and self._take_over(former.rows):

@@ -15,7 +15,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from html import escape, unescape
 from importlib.util import find_spec
 from itertools import chain
@@ -353,7 +352,6 @@ def _macros_of_myst(values: Any) -> Macros:
     return preamble_macros("\n".join(defined))
 
 
-@lru_cache(maxsize=1024)
 def is_in_book(folder: Path, root: Path) -> bool:
     """Return whether a folder is below the configuration of Jupyter Book, MyST or Sphinx."""
     if any((folder / name).is_file() for name in OF_BOOKS):
