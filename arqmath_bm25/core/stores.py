@@ -72,7 +72,9 @@ def why_unusable(
         return str(error)
 
     why = manifest.stale_reason(recipe, sources) or manifest.damage(store, read_all)
-    return why and f"{store}: {why}"
+    if why is None:
+        return None
+    return f"{store}: {why}"
 
 
 def _why_absent(store: Path, recipe: Mapping[str, Any], sources: Sequence[Source]) -> str:

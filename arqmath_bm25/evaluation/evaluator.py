@@ -7,11 +7,14 @@ the file of the organisers of Task 3 that gives each answer of each run its id i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from arqmath_bm25.collection.own_documents import QRELS, judgments_beside
 from arqmath_bm25.core.errors import InputError
@@ -285,13 +288,22 @@ class Evaluator:
         holds = rules.holds(self.collection)
         if ids is not None:
             judgments = by_visual_id(qrels, ids, file, self.ids)
-            has = ids.has if judgments.ids == "formula" else ids.is_visual
-            holds = lambda names: has(id_numbers(names))  # noqa: E731
+            if judgments.ids == "formula":
+                holds = partial(_hold_numbers, ids.has)
+            else:
+                holds = partial(_hold_numbers, ids.is_visual)
 
         notes = (*judgments.notes, *level_notes(qrels, relevant))
         if self.collection.on_site and holds is not None:
             notes = (*notes, *coverage_notes(qrels, holds))
         return judgments._replace(notes=notes, relevant=relevant)
+
+
+def _hold_numbers(
+    holds: Callable[[NDArray[np.int32]], NDArray[np.bool_]], names: Sequence[str]
+) -> NDArray[np.bool_]:
+    """Return which ids a collection has whose ids are numbers."""
+    return holds(id_numbers(names))
 
 
 def _name(path: Path) -> str:

@@ -205,7 +205,9 @@ class FormulaRules(LabRules):
 
     def formula_ids(self, open_ids: Callable[[], FormulaIds] | None) -> FormulaIds | None:
         """Return the formula index, if there is one."""
-        return open_ids and open_ids()
+        if open_ids is None:
+            return None
+        return open_ids()
 
     def eligible(
         self, collection: Collection, open_ids: Callable[[], FormulaIds]
