@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 import unicodedata
 from types import ModuleType, SimpleNamespace
 
@@ -15,6 +14,7 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from waiting import wait_until
 
 from arqmath_bm25.core import progress
 from arqmath_bm25.core.errors import InputError
@@ -29,10 +29,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
 
 
 def wait_for(log: io.StringIO, text: str) -> None:
-    until = time.monotonic() + 30
-    while text not in log.getvalue():
-        assert time.monotonic() < until, log.getvalue()
-        time.sleep(0.01)
+    wait_until(lambda: text in log.getvalue(), every=0.01)
 
 
 def test_a_note_has_one_colour_in_a_terminal() -> None:
@@ -135,11 +132,8 @@ def test_a_notebook_has_a_bar_after_ten_seconds(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(progress, "_NOTEBOOK_PAUSE", 0.001)
     with progress.progress("Reading <posts>", 2_000, "posts") as advance:
         advance(500)
-        until = time.monotonic() + 30
         wanted = 'value="25"></progress> Reading &lt;posts&gt;: 25 % of 2,000 posts'
-        while wanted not in "".join(drawn) and time.monotonic() < until:
-            time.sleep(0.001)
-    assert wanted in "".join(drawn)
+        wait_until(lambda: wanted in "".join(drawn), every=0.001)
     assert drawn[-1] == ""
 
 

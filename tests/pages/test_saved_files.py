@@ -7,17 +7,16 @@ import re
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
+from waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
-
-LIMIT: Final = 20.0  # seconds
 
 
 @pytest.fixture
@@ -57,13 +56,6 @@ def got(address: str, path: str) -> dict[str, object]:
 def ids(address: str, query: str = "primes") -> set[str]:
     results: list[dict[str, str]] = got(address, f"search?q={query}")["results"]  # type: ignore[assignment]
     return {row["doc_id"] for row in results}
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    began = time.monotonic()
-    while not holds():
-        assert time.monotonic() - began < LIMIT
-        time.sleep(0.1)
 
 
 def test_what_is_saved_is_found_and_what_is_removed_is_not(notes: Path, address: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
@@ -11,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 from serving import Client, open_site, page, running
+from waiting import wait_until
 
 import arqmath_bm25 as arq
 from arqmath_bm25.analysis.html import read_body, read_title
@@ -346,10 +346,7 @@ def test_searches_beyond_those_that_wait_are_refused_for_now(
         post = client.get("/api/search", q="the number").json()["results"][0]["post_id"]
         with site._reading:  # Pages of posts wait for it.
             waiting = [clients.submit(client.get, f"/posts/{post}") for _ in range(3)]
-            until = time.monotonic() + 30
-            while site._threads.statistics().tasks_waiting < 1:
-                assert time.monotonic() < until
-                time.sleep(0.01)
+            wait_until(lambda: site._threads.statistics().tasks_waiting == 1, every=0.01)
             refused = client.get("/api/search", q="the number")
         assert [answer.result().status for answer in waiting] == [200] * 3
 

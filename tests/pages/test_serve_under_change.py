@@ -7,7 +7,6 @@ import random
 import re
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, Final
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -15,6 +14,7 @@ from urllib.request import urlopen
 import pytest
 from program import arqmath
 from selectolax.lexbor import LexborHTMLParser
+from waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 WORDS: Final = "groups rings cyclic sums fields order".split()
 SEARCHES: Final = 40
-LIMIT: Final = 5.0  # seconds
 
 
 @pytest.fixture
@@ -98,8 +97,5 @@ def test_every_answer_is_of_one_state_and_the_last_is_the_newest(notes: Path, ad
 
     write(notes, "last", chance)
     arqmath(*index)
-    began = time.monotonic()
-    while len(searched(address)) != 9:
-        assert time.monotonic() - began < LIMIT
-        time.sleep(0.2)
+    wait_until(lambda: len(searched(address)) == 9, every=0.2)
     assert set(searched(address)) == {path.name for path in notes.glob("*.md")}
