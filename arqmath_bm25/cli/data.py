@@ -25,7 +25,7 @@ from arqmath_bm25.core.labs import LabTask
 from arqmath_bm25.core.manifest import LOCAL_INDEX, MANIFEST, Manifest
 from arqmath_bm25.core.progress import progress
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.core.stores import stores
+from arqmath_bm25.core.stores import is_store, stores
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.tasks import trust
 from arqmath_bm25.tasks.verification import first_ranked, verify_from_data, verify_run
@@ -196,13 +196,16 @@ def verify(
     """Prove that runs are what their manifests say: rank, or fuse, again and compare every byte.
 
     Before that, the SHA-256 digests of each run, of every file of the index, and of DATA are
-    compared; with --quick nothing else is. The message names the first thing that differs; the exit
-    status is then 1.
+    compared; with --quick nothing else is. Of an index, every file is. The message names the first
+    thing that differs; the exit status is then 1.
 
     Example: arqmath-bm25 verify runs/*/2021/*.tsv
     """
     trust(config or ())
     for run in runs:
+        if is_store(str(run)):
+            _check_store(run)
+            continue
         run_place = place.of([first_ranked(run)])
         with run_place.naming_the_build():
             if build:

@@ -235,7 +235,9 @@ def _opened(place: SearchPlace, configs: Mapping[str, Path], builds: bool) -> di
     With `builds`, own documents are indexed first. DATA may be the store of an index, too.
     """
     if place.data is not None and is_store(str(place.data)):
-        index = replace(place, data=None).opened(str(place.data))
+        by_path = replace(place, data=None)
+        with by_path.naming_the_build(name=str(place.data)):
+            index = by_path.opened(str(place.data))
         return {index.task.name: index}
     opened = {}
     missing = []

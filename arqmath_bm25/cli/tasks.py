@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from rich.text import Text
 
@@ -37,7 +37,7 @@ from arqmath_bm25.core.stores import is_store, outdated, remove_unless_open, siz
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import stored_manifest
-from arqmath_bm25.engines.engine import chosen_engine
+from arqmath_bm25.engines.engine import EngineName, chosen_engine
 from arqmath_bm25.engines.opensearch.cluster_index import remove_index, stored_indexes
 from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.runs.run_writing import RunForm, file_name, write_run
@@ -92,6 +92,9 @@ def index(
     Example: arqmath-bm25 index task1 --data /data/ARQMath
     """
     engines = []
+    of_store = Path(task).name.partition("-")[0]
+    if is_store(task) and not engine and of_store in get_args(EngineName):
+        engine = [of_store]
     for name in engine or ["auto"]:
         # If one of several engines is a cluster, the hosts are its own.
         is_other = "opensearch" in (engine or ()) and name != "opensearch"
@@ -101,15 +104,9 @@ def index(
             place = replace(place, data=place.data.absolute())
         if workers.remote:
             place = replace(place, indexes=place.indexes.absolute())
-        collection = place.collection
-        names = _task_names(task, collection)
-        for name in names[:1]:
-            chosen = configured(name, config).index_task.settings.of_collection
-            collection = collection.configured(chosen).imported(overwrite)
-        tasks = [of_config(name, collection, config).index_task for name in names]
-        for content in with_needed(tasks, collection):
+        for content in _contents(task, place, config, overwrite):
             build = partial(ensure, content, workers, engines, keep_documents)
-            if collection.is_imported:  # a server indexes it as well
+            if content.collection.is_imported:  # a server indexes it as well
                 build = partial(patiently, build)
             for built in build():
                 state = "up to date"
@@ -120,6 +117,24 @@ def index(
                 options = "".join(f", --{name} {value}" for name, value in chosen)
                 out.print(f"{built.store}: {state}{options}")
             _tell_of_outdated(content, prune)
+
+
+def _contents(task: str, place: Place, config: Path | None, overwrite: bool) -> list[IndexContent]:
+    """Return what to index: for a task, or for the path of a store what that is made of."""
+    collection = place.collection_of(task)
+    if is_store(task):
+        with place.naming_the_build():
+            content = IndexContent.of_store(Path(task), collection)
+        learnt_from = content.recipe.get("chosen", {}).get("train")
+        if learnt_from != collection.chosen.get("train"):
+            raise InputError(f"{task}: learns from {learnt_from}; give that file", train="FILE")
+        return [content]
+
+    names = _task_names(task, collection)
+    chosen = configured(names[0], config).index_task.settings.of_collection
+    collection = collection.configured(chosen).imported(overwrite)
+    tasks = [of_config(name, collection, config).index_task for name in names]
+    return with_needed(tasks, collection)
 
 
 def _tell_of_outdated(content: IndexContent, prune: bool) -> None:
@@ -205,7 +220,7 @@ def run(
     Example: arqmath-bm25 run task1 --data /data/ARQMath --topics 2021 --variant both
     """
     for name in _task_names(task, options.collection):
-        with options.naming_the_build(options.config):
+        with options.naming_the_build(options.config, name):
             opened = options.opened(name, options.config)
             opened.threads = options.threads
             topic_sets = _topic_sets(opened, years_apart(topics), options.queries)
@@ -334,7 +349,7 @@ def search(
         if len(names) > 1:
             results.print(Text(name, style="bold underline"))
 
-        with place.naming_the_build(config):
+        with place.naming_the_build(config, name):
             opened = place.opened(name, config)
             ranking = opened.task
             note = ranking.advice(query)

@@ -6,17 +6,18 @@ A task comes with the settings of a configuration, or with those that a store wa
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, Self, get_args
 
-from arqmath_bm25.collection.imports import corpora
-from arqmath_bm25.core.manifest import LOCAL_INDEX, content_digest
+from arqmath_bm25.collection.imports import corpora, rows_of
+from arqmath_bm25.core.errors import NoIndexError
+from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest, content_digest
 from arqmath_bm25.core.stores import store_name
 from arqmath_bm25.core.writing import Source, sources
 from arqmath_bm25.engines.engine import AUTO, Engine, EngineName, LocalName, flat_directory
 from arqmath_bm25.engines.opening import fits
-from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks import configured, task_class
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
@@ -53,6 +54,32 @@ class IndexContent:
             sources=files,
             digest=content_digest(recipe, files),
         )
+
+    @classmethod
+    def of_store(cls, store: Path, collection: Collection, task: Task[Any] | None = None) -> Self:
+        """Return what a store is made of now, by the settings and options of its manifest.
+
+        Raises NoIndexError if that is damaged or its rows are gone, InputError if its settings name
+        code that no configuration has named.
+        """
+        manifest = Manifest.read(store)
+        chosen = manifest.recipe.get("chosen", {})
+        options = {name: chosen[name] for name in ("site", "until", "delimiters") if name in chosen}
+        collection = replace(collection, **options)
+        if collection.is_imported:
+            rows = rows_of(manifest.sources, collection.import_folder)
+            if rows is None:
+                raise NoIndexError(f"{store}: the rows that it was built from are gone", "docs")
+            collection = replace(collection, data=rows)
+
+        task = task or task_class(manifest.task).of(manifest.settings, store)
+        of_index = task.index_task
+        recipe = dict(of_index.recipe)
+        if chosen:
+            recipe["chosen"] = chosen
+        files = sources(of_index.sources(collection))
+        digest = content_digest(recipe, files)
+        return cls(of_index, collection, store.parent, recipe, files, digest)
 
     @property
     def rows_of_others(self) -> set[str]:

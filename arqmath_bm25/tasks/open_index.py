@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import compress, islice
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arqmath_bm25.analysis.html import Content, read_title
-from arqmath_bm25.collection.imports import is_import, rows_of
+from arqmath_bm25.collection.imports import is_import
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest
 from arqmath_bm25.core.records import Hit, HitLists, PartLists, Topic
@@ -31,7 +31,7 @@ from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.engines.opensearch.cluster_search import OpenSearchSearcher
 from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.runs.run_writing import ir_metadata
-from arqmath_bm25.tasks import task_class, trust
+from arqmath_bm25.tasks import trust
 from arqmath_bm25.tasks.cluster_store import index_of
 from arqmath_bm25.tasks.index_content import (
     LOCAL,
@@ -100,30 +100,17 @@ class Index:
         Raises NoIndexError if it is damaged or of other files, InputError if its settings name code
         that no configuration has named.
         """
-        manifest = Manifest.read(store)
-        chosen = manifest.recipe.get("chosen", {})
-        options = {name: chosen[name] for name in ("site", "until", "delimiters") if name in chosen}
-        collection = replace(collection, **options)
-        if collection.is_imported:
-            rows = rows_of(manifest.sources, collection.import_folder)
-            if rows is None:
-                raise NoIndexError(f"{store}: the rows that it was built from are gone", "docs")
-            collection = replace(collection, data=rows)
-
-        task = task or task_class(manifest.task).of(manifest.settings, store)
-        recipe = dict(task.index_task.recipe)
-        if chosen:
-            recipe["chosen"] = chosen
-        why = why_unusable(store, recipe, sources(task.index_task.sources(collection)))
-        if why:
-            raise NoIndexError(why, manifest.task)
-        return cls(task, collection, store, manifest, engine)
+        content = IndexContent.of_store(store, collection, task)
+        return cls._opened(content, store, task or content.task, engine)
 
     @classmethod
     def of(cls, task: Task[Any], collection: Collection, engine: Engine = AUTO) -> Index:
         """Open the index that a task searches; raises NoIndexError as `open` does."""
         content = IndexContent.of(task.index_task, collection)
-        store = content.store(engine.name)
+        return cls._opened(content, content.store(engine.name), task, engine)
+
+    @classmethod
+    def _opened(cls, content: IndexContent, store: Path, task: Task[Any], engine: Engine) -> Index:
         why = why_unusable(store, content.recipe, content.sources)
         manifest = readable_manifest(store)
         if why or manifest is None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
 import yaml
-from program import arqmath, printed
+from program import arqmath, printed, refused
 from shared_indexes import linked, store
 
 from arqmath_bm25.cli import tasks
@@ -52,6 +53,35 @@ def test_a_store_is_opened_by_its_path_with_its_own_settings(
     by_path = capsys.readouterr().out
     tasks.search("task1", QUERY, indexes=indexes, config=indexes / "mine.yaml", depth=1)
     assert capsys.readouterr().out == by_path
+
+
+def test_a_damaged_store_is_built_again_by_its_path_with_its_own_settings(
+    indexes: Path, tmp_path: Path
+) -> None:
+    own = store(linked(indexes, tmp_path / "indexes"), "task1")
+    before = printed("search", own, QUERY)
+    damaged = own / "lucene.ids.text"
+    content = damaged.read_bytes()
+    damaged.unlink()
+    damaged.write_bytes(content[1:])
+    message = refused("search", own, QUERY)
+    (command,) = re.findall(r"`arqmath-bm25 (.*)` builds it", message)
+    assert "lucene.ids.text has" in refused("verify", own)
+    arqmath(*shlex.split(command))
+    assert printed("search", own, QUERY) == before
+    assert "all as they were written" in printed("verify", own)
+
+
+def test_a_store_that_learns_from_a_file_is_built_again_with_that_file(tmp_path: Path) -> None:
+    rows = [{"id": "a", "text": "sums"}, {"id": "b", "text": "sums", "references": ["a"]}]
+    for name in ("corpus.jsonl", "other.jsonl"):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    train = ("--train", tmp_path / "other.jsonl")
+    data = ("--data", tmp_path / "corpus.jsonl")
+    arqmath("index", "docs", *data, "--indexes", tmp_path / "indexes", *train)
+    (own,) = tmp_path.glob("indexes/*/docs/flat-*")
+    assert "learns from other.jsonl" in refused("index", own)
+    assert "up to date" in printed("index", own, *data, *train)
 
 
 def test_an_index_of_other_settings_is_built_beside(

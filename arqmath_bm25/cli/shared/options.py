@@ -17,7 +17,7 @@ from arqmath_bm25.core.building import patiently
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.labs import RankingTask
 from arqmath_bm25.core.progress import PlainConsole
-from arqmath_bm25.core.stores import is_store
+from arqmath_bm25.core.stores import is_store, readable_manifest
 from arqmath_bm25.core.system import processors
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import digest_of_sources, sources, together
@@ -64,16 +64,25 @@ class Place:
         """The collection of these options."""
         return Collection(self.data, self.indexes, **self.options)
 
+    def collection_of(self, name: str) -> Collection:
+        """Return the collection of a task, or of a store by its path; see `Collection.of_store`."""
+        if is_store(name) and self.data is None:
+            return Collection.of_store(Path(name))
+        return self.collection
+
     def of(self, runs: Sequence[Path]) -> "Place":
         """Return where the collection of runs is: DATA, or what their first manifest names."""
         return replace(self, data=data_of(runs, self.data))
 
     @contextmanager
-    def naming_the_build(self, config: Path | None = None) -> Iterator[None]:
-        """Add to the error of a missing index the command that builds it."""
+    def naming_the_build(self, config: Path | None = None, name: str = "") -> Iterator[None]:
+        """Add to the error of a missing index, or of a store `name`, the command that builds it."""
         try:
             yield
         except NoIndexError as error:
+            if readable_manifest(Path(name)):
+                build_it = command_line("index", shlex.quote(name), data=self.data)
+                raise InputError(f"{error}; `{build_it}` builds it") from None
             hosts = None
             if error.engine == "opensearch":
                 hosts = getattr(self, "hosts", None)
@@ -103,9 +112,7 @@ class SearchPlace(Place):
         another process does that.
         """
         engine = self.chosen_engine
-        collection = self.collection
-        if is_store(name) and self.data is None:
-            collection = Collection.of_store(Path(name))
+        collection = self.collection_of(name)
         if is_store(name) or not (builds or collection.is_imported):
             return Index.open(collection, name, config, engine)
 
