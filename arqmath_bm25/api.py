@@ -724,7 +724,7 @@ def _text(topic: Topic) -> str:
     return f"{read_title(topic.title).text}\n{read_body(topic.question).text}".strip()
 
 
-def _topic(row: Mapping[Hashable, Any], task: Task[Any]) -> Topic:
+def _topic(row: Mapping[Hashable, Any], task: Task) -> Topic:
     """Return the topic of a row: title and question if `query` is their text, else the query.
 
     A query that somebody has rewritten is searched in place of title and question.

@@ -22,7 +22,6 @@ from ir_datasets.indices import Docstore, PickleLz4FullStore
 
 from arqmath_bm25.analysis.answer_text import answer_text
 from arqmath_bm25.collection.formulas import read_formulas
-from arqmath_bm25.collection.own_documents import read_documents
 from arqmath_bm25.collection.premises import read_premises
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.writing import sources
@@ -126,8 +125,7 @@ def _premises(collection: "Collection") -> Iterator[formats.GenericDoc]:
 
 
 def _own_documents(collection: "Collection") -> Iterator[OwnDoc]:
-    corpus = collection.corpus
-    for document, _ in read_documents(corpus) if corpus else ():
+    for document in collection.own_documents():
         yield OwnDoc(document.doc_id, document.text, document.title)
 
 

@@ -18,7 +18,6 @@ from arqmath_bm25.collection.file_collection import is_file_collection, plan_lin
 from arqmath_bm25.collection.inspection import FileReport, files_in
 from arqmath_bm25.collection.inspection import inspect as inspect_file
 from arqmath_bm25.collection.layout import Layout
-from arqmath_bm25.collection.own_documents import read_documents
 from arqmath_bm25.collection.published import PUBLISHED, DataPart
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LabTask
@@ -130,10 +129,9 @@ def inspect(
     if text:
         with TemporaryDirectory() as place:
             collection = Collection(str(data), Path(place), everything=everything).imported()
-            corpus = collection.corpus
-            if corpus is None:
+            if collection.corpus is None:
                 raise InputError(f"{data}: there are no documents of your own; --text prints these")
-            for document, _ in read_documents(corpus):
+            for document in collection.own_documents():
                 typer.echo(json.dumps(document.as_read(), ensure_ascii=False))
         return
 

@@ -21,7 +21,7 @@ from arqmath_bm25.pages.post_html import latex_of
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.run_writing import topics_of
-from arqmath_bm25.runs.task_rules import RULES, DocumentRules
+from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import configured
 
 # The time that an assessor takes for a hit, an estimate.
@@ -50,11 +50,10 @@ def pool(
     Example: arqmath-bm25 pool runs/*/2021/*-task1-*.tsv --primary-depth 20 -o batch.csv
     """
     collection = place.of(runs).collection
-    if task is None and collection.corpus:
-        task = DocumentRules.task
-    task = task or task_of_runs(runs, "pool")
+    own = collection.run_task
+    task = task or own or task_of_runs(runs, "pool")
 
-    topic_task = DocumentRules.task if collection.corpus else RULES[task].topic_task
+    topic_task = own or RULES[task].topic_task
     topic_files = [topics] if topics else topics_of(*runs)
     questions = configured(topic_task).asked(collection, topic_files)
 

@@ -1,13 +1,13 @@
 """A collection: its files, where its indexes are kept, and the tables that all callers share."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 from arqmath_bm25.collection.dump import parsed_rows
 from arqmath_bm25.collection.file_collection import is_file_collection
@@ -20,7 +20,7 @@ from arqmath_bm25.collection.imports import (
     rows_of,
 )
 from arqmath_bm25.collection.layout import QUICKLY_READ, Layout, ntcir_topics
-from arqmath_bm25.collection.own_documents import IRDS
+from arqmath_bm25.collection.own_documents import IRDS, QRELS, UserDocument, read_documents
 from arqmath_bm25.collection.posts import ANSWER, POST_TABLE, QUESTION, Post, PostTable
 from arqmath_bm25.collection.premises import PremiseFiles
 from arqmath_bm25.collection.site import Site, linked_post
@@ -234,6 +234,38 @@ class Collection:
     def corpus(self) -> Path | None:
         """The file of own documents; None if there are none."""
         return self.layout.corpus
+
+    @property
+    def documents_file(self) -> Path:
+        """The file of own documents; InputError if there are none."""
+        if self.corpus is None:
+            raise InputError(
+                f"DATA={self.layout.data}: there are no documents of your own; give a folder of "
+                "files, JSON lines, TSV, CSV, Parquet, a directory with corpus.jsonl, or "
+                "irds:NAME",
+                data="DATA",
+            )
+        return self.corpus
+
+    def own_documents(self) -> Iterator[UserDocument]:
+        """Yield the own documents; InputError if there are none."""
+        for document, _ in read_documents(self.documents_file):
+            yield document
+
+    @property
+    def judgments(self) -> Path | None:
+        """The file of judgments next to own documents; None if there is none."""
+        if self.corpus is None:
+            return None
+        places = (self.corpus.parent / name for name in QRELS)
+        return next(filter(Path.is_file, places), None)
+
+    @property
+    def run_task(self) -> Literal["docs"] | None:
+        """The task of all its runs, if it has own documents; None if each run says its task."""
+        if self.corpus:
+            return "docs"
+        return None
 
     @property
     def has_posts(self) -> bool:

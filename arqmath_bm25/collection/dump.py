@@ -25,14 +25,13 @@ from zlib import crc32
 
 import numpy as np
 from lxml import etree
-from numpy.typing import NDArray
 
+from arqmath_bm25.core.arrays import Ints
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import ARCHIVES, GZIP
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
 
-IntMatrix = NDArray[np.int64]
 PlaceOf = Callable[[dict[str, str]], tuple[int, ...] | str]
 F = TypeVar("F")
 
@@ -303,7 +302,7 @@ def _work_on_range(
 
 def scan_places(
     path: Path, root: str, place: PlaceOf, workers: Workers = HERE
-) -> tuple[IntMatrix, Counter[str]]:
+) -> tuple[Ints, Counter[str]]:
     """Index the rows of a dump: the numbers from `place`, offset, length and CRC-32 of each.
 
     `place` gets a row of `written_rows`, and returns the numbers by which it is found, of which the
@@ -328,7 +327,7 @@ def scan_places(
     return places[np.sort(first)], counts
 
 
-def _places(rows: ParsedRows, place: PlaceOf) -> tuple[IntMatrix, Counter[str]]:
+def _places(rows: ParsedRows, place: PlaceOf) -> tuple[Ints, Counter[str]]:
     counts = Counter[str]()
     numbers_of_rows = array("q")
     columns = 5

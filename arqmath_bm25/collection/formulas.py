@@ -29,6 +29,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from arqmath_bm25.core.arrays import Flags, Ints
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.reading import decoded, open_bytes
 
@@ -67,7 +68,7 @@ class FormulaBlock:
         column = self._names.index(name)
         return [row[column] for row in self._rows]
 
-    def numbers(self, name: str) -> NDArray[np.int64]:
+    def numbers(self, name: str) -> Ints:
         """Return a column of whole numbers; -1 where it is empty, or no number of 1-18 digits."""
         texts = self.texts(name)
         all_digits = "".join(texts).encode().isdigit()
@@ -88,7 +89,7 @@ class FormulaBlock:
         codes = [code_of.get(text, -1) for text in self.texts(name)]
         return np.array(codes, np.int8)
 
-    def blank(self, name: str) -> NDArray[np.bool_]:
+    def blank(self, name: str) -> Flags:
         """Return which fields of a column are empty or white space."""
         return np.array([not text or text.isspace() for text in self.texts(name)], np.bool_)
 
@@ -233,12 +234,12 @@ def _fault(path: Path, columns: int) -> InputError:
 class IdColumns(NamedTuple):
     """The ids of some formula instances, as columns of equal length."""
 
-    formula: NDArray[np.int64]
-    post: NDArray[np.int64]
-    visual: NDArray[np.int64]  # -1: none; some hundred rows have no visual id
-    old_visual: NDArray[np.int64]  # the visual id of v2, in v2 itself as in v3
-    comment: NDArray[np.bool_]  # of a comment
-    deleted: NDArray[np.bool_]  # issue d or dv: not found in the posts
+    formula: Ints
+    post: Ints
+    visual: Ints  # -1: none; some hundred rows have no visual id
+    old_visual: Ints  # the visual id of v2, in v2 itself as in v3
+    comment: Flags  # of a comment
+    deleted: Flags  # issue d or dv: not found in the posts
 
 
 def read_formula_blocks(file: Path) -> Iterator[FormulaBlock]:
@@ -278,9 +279,7 @@ def read_formula_ids(path: Path) -> Iterator[IdColumns]:
             yield IdColumns(formula, post, visual, old_visual, comment, deleted)
 
 
-def _check_ids(
-    file: Path, before: int, block: FormulaBlock, columns: list[NDArray[np.int64]]
-) -> None:
+def _check_ids(file: Path, before: int, block: FormulaBlock, columns: list[Ints]) -> None:
     """Raise InputError for the first row with an id that is no number; a visual id may be empty."""
     wrong = np.minimum.reduce(columns) < 0
     if not wrong.any():

@@ -14,7 +14,8 @@ import numpy as np
 
 from arqmath_bm25.collection.activity import KINDS as DUMPS
 from arqmath_bm25.collection.activity import good_rows, is_id
-from arqmath_bm25.collection.dump import IntMatrix, check, parsed_rows
+from arqmath_bm25.collection.dump import check, parsed_rows
+from arqmath_bm25.core.arrays import Ints
 
 # How a post relates to another: twice the LinkTypeId, and 1 more for the target of a link.
 DUPLICATE: Final = 6
@@ -35,7 +36,7 @@ class PostLinks:
 
     name: Final = "PostLinks"
 
-    def __init__(self, rows: IntMatrix, counts: Mapping[str, int] | None = None) -> None:
+    def __init__(self, rows: Ints, counts: Mapping[str, int] | None = None) -> None:
         self.rows = np.asfortranarray(rows)  # sorted, without repeats; searched by columns
         self.counts = counts or {}
 

@@ -194,15 +194,6 @@ def corpus_in(data: Path) -> Path | None:
     return None
 
 
-def judgments_beside(corpus: Path) -> Path | None:
-    """Return the file of judgments next to the file of documents; None if there is none."""
-    for name in QRELS:
-        path = corpus.parent / name
-        if path.is_file():
-            return path
-    return None
-
-
 def read_documents(path: Path) -> Iterator[tuple[UserDocument, RowSpan]]:
     """Read the rows of a file with their offsets.
 

@@ -21,22 +21,20 @@ from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from arqmath_bm25.collection.dump import ID, IntMatrix, read_places, scan_places
-from arqmath_bm25.core.arrays import lookup
+from arqmath_bm25.collection.dump import ID, read_places, scan_places
+from arqmath_bm25.core.arrays import Flags, Ints, lookup
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.tested import read_array, write_checksums
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
 
-IntVector = NDArray[np.int64]
 POST_TABLE: Final = "posts.npy"  # under this name an index keeps the table of its posts
 QUESTION: Final = 1  # PostTypeId
 ANSWER: Final = 2
 _ODD: Final = 0x1E3779B97F4A7C15  # of 64 bits: times it, different digests stay different
 _ROWS_TOGETHER: Final = 100  # are read without another look at the file
-_NO_CONTENTS: Final[IntVector] = np.empty(0, np.int64)
+_NO_CONTENTS: Final[Ints] = np.empty(0, np.int64)
 
 
 class Post(NamedTuple):
@@ -105,13 +103,13 @@ class PostTable:
 
     counts: dict[str, int]
 
-    def __init__(self, path: Path, places: IntMatrix, contents: IntVector = _NO_CONTENTS) -> None:
+    def __init__(self, path: Path, places: Ints, contents: Ints = _NO_CONTENTS) -> None:
         self.path = path.absolute()
         self._places = places  # of each post: thread, id, type, offset, length, CRC-32
         self._contents = contents  # of each post: a digest, if the scan made them
 
     @cached_property
-    def _by_id(self) -> tuple[IntVector, IntVector]:
+    def _by_id(self) -> tuple[Ints, Ints]:
         """The sorted ids, copied once since a search would copy the column, and their rows."""
         rows = np.argsort(self._places[:, 1], kind="stable")
         ids = self._places[rows, 1]
@@ -170,7 +168,7 @@ class PostTable:
         return len(self._places)
 
     @property
-    def ids(self) -> IntVector:
+    def ids(self) -> Ints:
         """Numbers of the posts, in the order of the table."""
         return self._places[:, 1]
 
@@ -180,20 +178,20 @@ class PostTable:
         return int(self._is_answer.sum())
 
     @property
-    def questions(self) -> IntVector:
+    def questions(self) -> Ints:
         """Numbers of the questions, in the order of the table."""
         return self.ids[np.flatnonzero(self._places[:, 2] == QUESTION)]
 
     @property
-    def answers(self) -> IntVector:
+    def answers(self) -> Ints:
         """Numbers of the answers, in the order of the table."""
         return self.ids[self._is_answer]
 
     @property
-    def _is_answer(self) -> NDArray[np.bool_]:
+    def _is_answer(self) -> Flags:
         return np.asarray(self._places[:, 2] == ANSWER)
 
-    def answer_contents(self) -> IntVector:
+    def answer_contents(self) -> Ints:
         """Return a digest of each answer together with its question, if present, in order.
 
         It depends on the number, thread, type, title, tags and body of both posts. The table must
@@ -202,10 +200,10 @@ class PostTable:
         starts = self.thread_starts()
         first = np.repeat(starts, np.diff(starts, append=len(self)))
         of_question = np.where(self._is_answer[first], 0, self._contents[first])
-        both: IntVector = self._contents + of_question * _ODD
+        both: Ints = self._contents + of_question * _ODD
         return both[self._is_answer]
 
-    def of_answers(self, chosen: NDArray[np.bool_]) -> PostTable:
+    def of_answers(self, chosen: Flags) -> PostTable:
         """Return a table of some of the answers, and of their questions."""
         rows = np.flatnonzero(self._is_answer)[chosen]
         threads = self._places[:, 0]
@@ -213,7 +211,7 @@ class PostTable:
         kept[rows] = True
         return PostTable(self.path, self._places[kept])
 
-    def thread_starts(self) -> IntVector:
+    def thread_starts(self) -> Ints:
         """Row numbers of the table at which a thread begins."""
         threads = self._places[:, 0]
         is_first = np.ones(len(threads), np.bool_)
@@ -246,7 +244,7 @@ class PostTable:
         """Return the ids of the posts of a thread with a number from `threads_of`."""
         return list(map(str, self._places_of_thread(number)[:, 1].tolist()))
 
-    def _places_of_thread(self, number: int) -> IntMatrix:
+    def _places_of_thread(self, number: int) -> Ints:
         threads = self._places[:, 0]
         begin = bisect_left(threads, number)
         end = bisect_right(threads, number, begin)
@@ -268,16 +266,16 @@ class PostTable:
         (post,) = self._read(self._places[row, None])
         return post
 
-    def threads_of(self, post_ids: Sequence[str]) -> IntVector:
+    def threads_of(self, post_ids: Sequence[str]) -> Ints:
         """Return the thread number of each post; -1 for unknown posts."""
         rows = self.find(self.numbers(post_ids))
         return self.thread_numbers(rows)
 
-    def thread_numbers(self, rows: IntVector) -> IntVector:
+    def thread_numbers(self, rows: Ints) -> Ints:
         """Return the threads of the posts in some rows; -1 for a row of -1."""
         return np.where(rows >= 0, self._places[rows, 0], -1)
 
-    def numbers(self, post_ids: Sequence[str]) -> IntVector:
+    def numbers(self, post_ids: Sequence[str]) -> Ints:
         """Return the numbers of posts from their ids; -1 for a text that is not an id."""
         numbers = []
         for post_id in post_ids:
@@ -293,13 +291,13 @@ class PostTable:
             return None
         return str(thread)
 
-    def find(self, post_ids: IntVector) -> IntVector:
+    def find(self, post_ids: Ints) -> Ints:
         """Return the rows of posts; -1 for unknown posts."""
         ids, rows = self._by_id
         positions, is_there = lookup(ids, post_ids)
         return np.where(is_there, rows[positions], -1)
 
-    def _read(self, places: IntMatrix) -> list[Post]:
+    def _read(self, places: Ints) -> list[Post]:
         ids_and_offsets = places[:, [1, 3, 4, 5]].tolist()
         rows = read_places(self.path, "Id", ids_and_offsets)
         return [Post.from_attributes(row) for row in rows]

@@ -11,27 +11,30 @@ from numpy.typing import NDArray
 
 from arqmath_bm25.core.errors import InputError, cause
 
+Ints = NDArray[np.int64]
+Int32s = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
 # How file systems answer that cannot make room: musl, some of FUSE.
 _NO_ROOM_IN_ADVANCE: Final = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 _BUCKETS: Final = 18  # bits of their number
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)  # odd and without a pattern
 
 
-def ranges(begins: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def ranges(begins: Ints, lengths: Ints) -> Ints:
     """Return the numbers of each range, one range after the other."""
     before = np.cumsum(lengths) - lengths
     return np.repeat(begins - before, lengths) + np.arange(lengths.sum())
 
 
-def lookup(
-    ascending: NDArray[Any], values: NDArray[Any]
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+def lookup(ascending: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[np.intp], Flags]:
     """Return the place of each value in an array that is not empty, and whether it is there."""
     rows = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
     return rows, ascending[rows] == values
 
 
-def distinct(numbers: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+def distinct(numbers: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], Int32s]:
     """Return the distinct numbers, unsorted, and the place of each number among them.
 
     Where most numbers are repeated, this takes a third of the time of `np.unique`, which sorts them
@@ -70,9 +73,9 @@ class Numbering:
 
     def __init__(self) -> None:
         self._count = 0
-        self._runs: list[tuple[NDArray[np.uint64], NDArray[np.int32]]] = []
+        self._runs: list[tuple[NDArray[np.uint64], Int32s]] = []
 
-    def add(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    def add(self, hashes: NDArray[np.uint64]) -> tuple[Int32s, Flags]:
         """Return the number of each hash, from 0, and whether this is its first occurrence."""
         values, places, which = np.unique(hashes, return_index=True, return_inverse=True)
         numbers = np.full(len(values), -1, np.int32)
@@ -88,7 +91,7 @@ class Numbering:
         first[places[new]] = True
         return numbers[which], first
 
-    def _append(self, hashes: NDArray[np.uint64], numbers: NDArray[np.int32]) -> None:
+    def _append(self, hashes: NDArray[np.uint64], numbers: Int32s) -> None:
         while self._runs and len(self._runs[-1][0]) < 2 * len(hashes):
             run, of_run = self._runs.pop()
             hashes, numbers = np.concatenate((run, hashes)), np.concatenate((of_run, numbers))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from arqmath_bm25.core.arrays import smallest_kind
+from arqmath_bm25.core.arrays import Ints, smallest_kind
 from arqmath_bm25.core.errors import InputError, check_found
 from arqmath_bm25.core.tested import read_numbers, write_checksums
 
@@ -80,14 +80,14 @@ class IdTable:
         text = self._text.data  # whose slices take a fifth of the time of an array's
         return [text[begin:end].tobytes() for begin, end in zip(begins, ends, strict=True)]
 
-    def rows(self, ids: Sequence[str]) -> npt.NDArray[np.int64]:
+    def rows(self, ids: Sequence[str]) -> Ints:
         """Return the row of each id; InputError that names the ids that are not in the table."""
         rows = self.find(ids)
         missing = np.flatnonzero(rows < 0).tolist()
         check_found([ids[number] for number in missing])
         return rows
 
-    def find(self, ids: Sequence[str]) -> npt.NDArray[np.int64]:
+    def find(self, ids: Sequence[str]) -> Ints:
         """Return the row of each id, -1 for one that is not in the table."""
         encoded = [doc_id.encode() for doc_id in ids]
         found = np.full(len(ids), -1, np.int64)

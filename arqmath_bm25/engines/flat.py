@@ -37,13 +37,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from arqmath_bm25.analysis.term_numbers import term_numbers
-from arqmath_bm25.core.arrays import lookup, smallest_kind
+from arqmath_bm25.core.arrays import Flags, Floats, lookup, smallest_kind
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.id_table import IdTable
 from arqmath_bm25.core.tested import TestedNumbers, read_numbers
 from arqmath_bm25.engines.engine import (
     Bm25,
     Query,
+    Scores,
     Searcher,
     TermScores,
     best_first,
@@ -60,9 +61,6 @@ if TYPE_CHECKING:
     from arqmath_bm25.analysis.term_numbers import Numbers
     from arqmath_bm25.core.records import Hit
     from arqmath_bm25.engines.flat_build import Integers
-
-    Floats = npt.NDArray[np.float32]
-    Sums = npt.NDArray[np.float64]
 
 
 def _find_coo_matvec() -> Callable[..., None] | None:
@@ -95,21 +93,21 @@ class _Field(NamedTuple):
 
     shared: bool  # whether `docs` holds groups of documents
     documents: int  # with this field
-    divisors: Floats  # of a weight, by code
+    divisors: Scores  # of a weight, by code
     counts: Integers | None  # documents with each term; None if there are as many as postings
     rows: int  # number of documents, or of groups
     terms: Numbers
     starts: Integers
     docs: TestedNumbers
     codes: TestedNumbers
-    is_tested: npt.NDArray[np.bool_]  # for each term, whether its postings are
+    is_tested: Flags  # for each term, whether its postings are
 
 
 class _WeightedTerms(NamedTuple):
     """Terms of a query that a field has; element i of each member is about term i."""
 
     terms: list[str]
-    weights: Floats
+    weights: Scores
     begins: Integers  # the first posting of each term
     ends: Integers  # one past its last posting
 
@@ -183,7 +181,7 @@ class FlatSearcher(Searcher):
     def close(self) -> None:
         """Close the index."""
 
-    def sums(self, query: Query) -> Sums:
+    def sums(self, query: Query) -> Floats:
         """Return the scores of all documents; -0.0 where no term occurs."""
         sums = np.full(self.count, -0.0)
         # The last sum is that of documents without a group.
@@ -204,7 +202,7 @@ class FlatSearcher(Searcher):
             sums += sums_of_groups.take(self._groups)
         return sums
 
-    def _add(self, sums: Sums, field: _Field, terms: Mapping[str, float]) -> None:
+    def _add(self, sums: Floats, field: _Field, terms: Mapping[str, float]) -> None:
         """Add the scores of a field's terms to every document or group."""
         weighted = self._weighted(field, terms)
         lengths = weighted.ends - weighted.begins
@@ -353,7 +351,7 @@ def _check(numbers: Integers, count: int) -> None:
         raise IndexError("flat postings: a document or a code that is not there")
 
 
-def _add_at(sums: Sums, docs: Integers, scores: Floats, codes: Integers) -> None:
+def _add_at(sums: Floats, docs: Integers, scores: Scores, codes: Integers) -> None:
     """Add the score of each posting, which its code chooses, to the sum of its document.
 
     The numbers must be sound: they are not checked here.
@@ -364,7 +362,7 @@ def _add_at(sums: Sums, docs: Integers, scores: Floats, codes: Integers) -> None
         coo_matvec(len(docs), docs, codes, _ONES, scores, sums)
 
 
-def best_rows(scores: Floats, k: int) -> npt.NDArray[np.intp]:
+def best_rows(scores: Scores, k: int) -> npt.NDArray[np.intp]:
     """Return the k best documents, and documents tied with the last of them, unordered."""
     least = np.float32(0)
     if k < len(scores):

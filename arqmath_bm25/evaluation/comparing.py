@@ -22,9 +22,9 @@ from statistics import fmean
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.core.arrays import Floats
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.evaluation.evaluator import ScoredRun
@@ -117,7 +117,7 @@ def compare(values: Mapping[str, Mapping[str, float]]) -> list[Comparison]:
     return comparisons
 
 
-def _t_test(difference: NDArray[np.float64]) -> float:
+def _t_test(difference: Floats) -> float:
     """Return the p-value of Student's paired t-test."""
     # The test needs variance: equal runs do not differ, a constant shift is no chance.
     if np.ptp(difference) <= _TIE:
@@ -133,7 +133,7 @@ def _t_test(difference: NDArray[np.float64]) -> float:
     return float(2 * stdtr(number - 1, -t))
 
 
-def _randomization(difference: NDArray[np.float64]) -> float:
+def _randomization(difference: Floats) -> float:
     """Return the p-value of the paired randomization test, as scipy.stats.permutation_test does."""
     if np.abs(difference).max() <= _TIE:
         return 1.0
@@ -158,7 +158,7 @@ def _randomization(difference: NDArray[np.float64]) -> float:
     return min(p, 1.0)
 
 
-def _interval(difference: NDArray[np.float64]) -> tuple[float, float]:
+def _interval(difference: Floats) -> tuple[float, float]:
     """Return the bootstrap confidence interval of the mean difference, by percentiles."""
     if np.ptp(difference) <= _TIE:
         mean = float(difference.mean())

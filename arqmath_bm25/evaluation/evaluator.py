@@ -13,10 +13,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from arqmath_bm25.collection.own_documents import QRELS, judgments_beside
+from arqmath_bm25.collection.own_documents import QRELS
+from arqmath_bm25.core.arrays import Flags, Int32s
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import (
     MAX_DEPTH,
@@ -49,7 +47,6 @@ from arqmath_bm25.runs.run import NO_ROWS, Rankings, Run
 from arqmath_bm25.runs.run_rules import prefix_errors
 from arqmath_bm25.runs.task_rules import (
     RULES,
-    DocumentRules,
     PremiseRules,
     TextRules,
     detect_task,
@@ -149,10 +146,7 @@ class Evaluator:
     relevant: int | None = None
 
     def __post_init__(self) -> None:
-        corpus = self.collection.corpus
-        if corpus and self.qrels is None:
-            self.qrels = judgments_beside(corpus)
-
+        self.qrels = self.qrels or self.collection.judgments
         self.measures = tuple(dict.fromkeys(self.measures))
         self.judgments = cache(self._read_judgments)
         self.open_ids = cache(partial(FormulaIds.from_collection, self.collection))
@@ -163,11 +157,7 @@ class Evaluator:
         As `task3`, a run of Task 1 is scored by the first answer of each topic. Raises InputError
         for a file that cannot be read or does not fit its judgments.
         """
-        if task is None and self.collection.corpus:
-            task = DocumentRules.task
-
-        run = Run.read(path, task, self.open_ids)
-
+        run = Run.read(path, task or self.collection.run_task, self.open_ids)
         in_map = self.answer_map is not None and run.columns == TextRules.task
         if not (in_map or run.judged_apart):
             return self.score_run(run, year)
@@ -299,9 +289,7 @@ class Evaluator:
         return judgments._replace(notes=notes, relevant=relevant)
 
 
-def _hold_numbers(
-    holds: Callable[[NDArray[np.int32]], NDArray[np.bool_]], names: Sequence[str]
-) -> NDArray[np.bool_]:
+def _hold_numbers(holds: Callable[[Int32s], Flags], names: Sequence[str]) -> Flags:
     """Return which ids a collection has whose ids are numbers."""
     return holds(id_numbers(names))
 

@@ -28,9 +28,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, get_args
 
-import numpy as np
-from numpy.typing import NDArray
-
+from arqmath_bm25.core.arrays import Flags
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import RELEVANT, is_official
 from arqmath_bm25.core.reading import open_bytes, read_text
@@ -218,7 +216,7 @@ def level_notes(qrels: Qrels, relevant: int) -> list[str]:
 
 
 def coverage_notes(
-    qrels: Qrels, holds: Callable[[Sequence[str]], NDArray[np.bool_]]
+    qrels: Qrels, holds: Callable[[Sequence[str]], Flags]
 ) -> list[ComparabilityWarning]:
     """Return a warning if a collection lacks most of the judged documents.
 

@@ -22,10 +22,8 @@ from arqmath_bm25.analysis.safe_html import FormulaWriter, plain, safe_body, saf
 from arqmath_bm25.analysis.text import WordAnalyzer
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
-from arqmath_bm25.collection.own_documents import read_documents
 from arqmath_bm25.collection.posts import QUESTION, Post
 from arqmath_bm25.pages.latex_to_mathml import render
-from arqmath_bm25.runs.task_rules import DocumentRules
 from arqmath_bm25.tasks import configured
 
 _LETTERS: Final = re.compile(r"[^\W\d_]{2,}")
@@ -283,14 +281,13 @@ def post_reader(
     collection: Collection, ids: Container[str]
 ) -> tuple[Callable[[str], Post | None], Delimiters, str]:
     """Return a reader of posts (or own documents among `ids`), their delimiters and macros."""
-    corpus = collection.corpus
-    if corpus is None:
+    if collection.run_task is None:
         return collection.posts.read, "mathjax", ""
 
-    task = configured(DocumentRules.task).index_task.fitted(collection)
+    task = configured(collection.run_task).index_task.fitted(collection)
     posts = {}
 
-    for source, _ in read_documents(corpus):
+    for source in collection.own_documents():
         doc_id = source.doc_id
         if doc_id in ids:
             document = source.marked(task.delimiters)

@@ -16,18 +16,15 @@ from typing import TYPE_CHECKING, Final, Self
 import numpy as np
 
 from arqmath_bm25.collection.formulas import formula_files, read_formula_ids
-from arqmath_bm25.core.arrays import load_array, lookup
+from arqmath_bm25.core.arrays import Flags, Int32s, Ints, load_array, lookup
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.writing import complete, digest_of_sources, is_as_written, sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
     from arqmath_bm25.collection.collection import Collection
 
-    Ids = NDArray[np.int32]
 
 _LARGEST: Final = np.iinfo(np.int32).max
 
@@ -42,7 +39,7 @@ DELETED: Final = 2
 class FormulaIds:
     """Formula id → visual id, post and flags, for every formula instance of a collection."""
 
-    def __init__(self, table: Ids) -> None:
+    def __init__(self, table: Int32s) -> None:
         """`table` has six rows: formula (ascending), visual, visual of v2, post, flags, and visual
         once more, ascending.
         """
@@ -147,27 +144,27 @@ class FormulaIds:
             instances[str(self.visual[row])] = str(self.formula[row]), str(self.post[row])
         return instances
 
-    def find(self, formulas: Ids) -> NDArray[np.int64]:
+    def find(self, formulas: Int32s) -> Ints:
         """Return the rows of formula ids in the columns, -1 for ids without a visual id."""
         rows = _rows(self.formula, formulas)
         return np.where(self.visual[rows] >= 0, rows, -1)
 
-    def has(self, formulas: Ids) -> NDArray[np.bool_]:
+    def has(self, formulas: Int32s) -> Flags:
         """Return which formula ids have a visual id."""
         return self.find(formulas) >= 0
 
-    def is_visual(self, ids: Ids) -> NDArray[np.bool_]:
+    def is_visual(self, ids: Int32s) -> Flags:
         """Return which of `ids` are visual ids."""
         return _rows(self._all_visual, ids) >= 0
 
 
-def _rows(ascending: Ids, ids: Ids) -> NDArray[np.int64]:
+def _rows(ascending: Int32s, ids: Int32s) -> Ints:
     """Return the rows of ids in an ascending column, -1 for ids that it lacks."""
     rows, is_present = lookup(ascending, ids)
     return np.where(is_present & (ids >= 0), rows, -1)
 
 
-def id_numbers(texts: Iterable[str]) -> Ids:
+def id_numbers(texts: Iterable[str]) -> Int32s:
     """Return ids as numbers of the table; -1 for anything else."""
     return np.fromiter(map(id_number, texts), np.int32)
 

@@ -24,13 +24,12 @@ from arqmath_bm25.core.records import Hit
 from arqmath_bm25.runs.rows import RUN, Findings, RunRow, plain_columns, read_columns
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.core.arrays import Flags
     from arqmath_bm25.runs.eligible import Eligible
     from arqmath_bm25.runs.formula_ids import FormulaIds
 
-    Holds = Callable[[Sequence[str]], NDArray[np.bool_]]  # ids → which of them a collection has
+    Holds = Callable[[Sequence[str]], Flags]  # ids → which of them a collection has
     PlainIds = tuple[Iterable[str], Iterable[str]]  # documents and posts
 
 # What may be done with runs; a task need not support all of it.

@@ -26,7 +26,6 @@ import numpy as np
 
 from arqmath_bm25.analysis.answer_text import unpaired_dollars
 from arqmath_bm25.collection.layout import QUICKLY_READ
-from arqmath_bm25.collection.own_documents import read_documents
 from arqmath_bm25.core import labs
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.records import Hit
@@ -414,7 +413,7 @@ class DocumentRules(RunRules):
         if corpus is None or corpus.stat().st_size > QUICKLY_READ:
             return None
 
-        known = {document.doc_id for document, _ in read_documents(corpus)}
+        known = {document.doc_id for document in collection.own_documents()}
         return lambda ids: np.array([name in known for name in ids], np.bool_)
 
     def documents_of(self, columns: Sequence[Sequence[str]]) -> PlainIds | None:

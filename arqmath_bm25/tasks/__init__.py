@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from arqmath_bm25.analysis.tokenizer import TRUSTED
 from arqmath_bm25.core.configuration import default_config, load
@@ -25,7 +25,7 @@ TASKS: Final[dict[str, str]] = {
 }
 
 
-def task_class(name: str) -> type[Task[Any]]:
+def task_class(name: str) -> type[Task]:
     """Look a task up by its name; InputError if there is none."""
     if name not in TASKS:
         known = [*TASKS, "all"]
@@ -40,7 +40,7 @@ def task_class(name: str) -> type[Task[Any]]:
     return getattr(import_module(module), cls)  # type: ignore[no-any-return]
 
 
-def configured(name: str, config: Path | None = None) -> Task[Any]:
+def configured(name: str, config: Path | None = None) -> Task:
     """Return a task with the settings of `config`, or the default ones.
 
     `config` may hold only what differs from these; see `configuration.load`.

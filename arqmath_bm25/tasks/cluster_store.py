@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from arqmath_bm25.core.arrays import smallest_kind
+from arqmath_bm25.core.arrays import Flags, Ints, smallest_kind
 from arqmath_bm25.core.building import delete
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError, NoIndexError
 from arqmath_bm25.core.manifest import Manifest
@@ -34,8 +34,6 @@ from arqmath_bm25.engines.opensearch.connection import connect, patiently
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from numpy.typing import NDArray
 
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.engines.engine import Engine
@@ -59,7 +57,7 @@ class ClusterBuild:
         self._former: Path | None = None
         if not whole:
             self._former = _former_store(engine, content)
-        self._digests: NDArray[np.int64] | None = None  # of all documents
+        self._digests: Ints | None = None  # of all documents
         self._is_there = np.empty(0, np.bool_)  # of each, whether it is not written
         self._gone = list[str]()  # ids of the former store
         self._counts = np.empty(0, np.int64)  # of each that is there: the number of its kind
@@ -80,7 +78,7 @@ class ClusterBuild:
                 json.dump(begun, file)
         self._name: str = begun["name"]
 
-    def lacking(self, digests: NDArray[np.int64], ids_in: IdsIn) -> NDArray[np.bool_]:
+    def lacking(self, digests: Ints, ids_in: IdsIn) -> Flags:
         """Take the digests of all documents, in order; return which documents to write.
 
         If the former store has less than half of them, these are all, and its index stays as it is.
@@ -181,7 +179,7 @@ def _former_store(engine: Engine, content: IndexContent) -> Path | None:
     return None
 
 
-def is_loaded(engine: Engine, task: IndexedTask[Any], store: Path) -> bool:
+def is_loaded(engine: Engine, task: IndexedTask, store: Path) -> bool:
     """Return whether the cluster has the documents of a store; True for other engines.
 
     If it has them, this also makes the replicas that the engine asks for, and removes the indexes
@@ -206,7 +204,7 @@ def is_loaded(engine: Engine, task: IndexedTask[Any], store: Path) -> bool:
     return True
 
 
-def index_of(task: IndexedTask[Any], store: Path) -> ClusterIndex:
+def index_of(task: IndexedTask, store: Path) -> ClusterIndex:
     """Return the index of a cluster that has the documents of a store.
 
     Raises NoIndexError for the store of an index in blocks.
@@ -224,7 +222,7 @@ def _read(store: Path) -> dict[str, Any]:
 
 
 def _described(
-    task: IndexedTask[Any], name: str, digest: str, documents: int, folder: Path
+    task: IndexedTask, name: str, digest: str, documents: int, folder: Path
 ) -> ClusterIndex:
     return ClusterIndex(
         name=name,

@@ -35,19 +35,17 @@ from arqmath_bm25.core.writing import complete, written_json
 from arqmath_bm25.engines.flat_build import FlatPart
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from arqmath_bm25.core.arrays import Flags, Ints
     from arqmath_bm25.engines.engine import Document
 
 
-IdsIn = Callable[[Path, "NDArray[np.int64]"], list[str]]  # store, rows → ids of the documents
+IdsIn = Callable[[Path, "Ints"], list[str]]  # store, rows → ids of the documents
 
 
 class KnownDocuments(Protocol):
     """The documents that an index in a cluster has already; see tasks/cluster_store.py."""
 
-    def lacking(self, digests: NDArray[np.int64], ids_in: IdsIn) -> NDArray[np.bool_]:
+    def lacking(self, digests: Ints, ids_in: IdsIn) -> Flags:
         """Take the digests of all documents, in order; return which documents to write."""
 
     def counts_of_others(self) -> Counter[str]:

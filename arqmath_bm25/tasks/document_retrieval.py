@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.formal import FORMAL
@@ -30,10 +29,10 @@ from arqmath_bm25.collection.imports import PARTS
 from arqmath_bm25.collection.own_documents import (
     QUERIES,
     UserDocument,
-    judgments_beside,
     read_documents,
     read_row,
 )
+from arqmath_bm25.core.arrays import Ints
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.id_table import IdTable, write_ids
@@ -90,11 +89,12 @@ _ANY_FORMULA, _FORMULAS, _REFERENCES = "any formula", "formulas", "references"
 _DECLARATIONS: Final = "declarations"
 
 
-class DocumentRetrieval(DocumentTask[DocumentSettings]):
+class DocumentRetrieval(DocumentTask):
     """Ranks the user's own documents."""
 
     name = "docs"
     model = DocumentSettings
+    settings: DocumentSettings
     title = "Documents"
     nothing = "No document holds a term of this query."
     topics_are = "queries"
@@ -109,7 +109,7 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
     def fitted(self, collection: Collection) -> Self:
         """Return the task with the macros of `macros.tex` in the directory of the documents."""
         task = super().fitted(collection)
-        path = _corpus(collection).with_name("macros.tex")
+        path = collection.documents_file.with_name("macros.tex")
         if not path.is_file():
             return task
 
@@ -119,7 +119,7 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
 
     def sources(self, collection: Collection) -> list[Path]:
         """Return the file of documents."""
-        return [_corpus(collection)]
+        return [collection.documents_file]
 
     @property
     def recipe(self) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
         self, collection: Collection, place: Path, workers: Workers, forms: PartForms
     ) -> dict[str, int]:
         """Write the indexed fields of every document, and the table of their offsets."""
-        path = _corpus(collection)
+        path = collection.documents_file
         rows = _write_table(path, place)
         lacking = np.ones(len(rows), np.bool_)
         if forms.cluster:
@@ -207,7 +207,7 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
         """Yield the text of every document and its indexed fields."""
         analyzer = Analyzer(self.settings.analysis)
         proofs = self.settings.analysis.text.proofs
-        for read, _ in read_documents(_corpus(collection)):
+        for read in collection.own_documents():
             document = read.marked(self.delimiters)
             title, text = document.contents(self.delimiters, proofs)
             terms = analyzer(title), analyzer(text)
@@ -233,7 +233,7 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
             paths = [Path(name) for name in chosen]
             return [(path.stem, path) for path in paths]
 
-        path = _corpus(collection).parent / QUERIES
+        path = collection.documents_file.parent / QUERIES
         if not path.is_file():
             if collection.is_imported:
                 path = Path(collection.given, QUERIES)
@@ -254,7 +254,7 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
         queries = [query for query, _ in read_documents(path)]
         texts = {query.doc_id: query.text.split() for query in queries}
         documents: Iterable[UserDocument | None]
-        documents = (document for document, _ in read_documents(_corpus(collection)))
+        documents = collection.own_documents()
         if index is not None:
             documents = [index.texts.read(doc_id) for doc_id in texts if index.texts.has(doc_id)]
         own = set[str]()  # queries that are documents: the same id and the same text
@@ -281,7 +281,7 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
 
     def judgments(self, collection: Collection, topics: Path) -> Path | None:
         """Return the file of judgments in the folder of the documents."""
-        return judgments_beside(_corpus(collection))
+        return collection.judgments
 
     def runnable(self, index: OpenIndex) -> tuple[list[str], str]:
         """Return the variants for which some document of the index has a field, and a note.
@@ -335,7 +335,7 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
         if not settings.cited:
             return by_fields
         ids = IdTable(index.directory / _IDS)
-        return CitedRanker(index, settings, by_fields, _corpus(index.collection), ids)
+        return CitedRanker(index, settings, by_fields, index.collection.documents_file, ids)
 
     def file_stem(self, tag: str, variant: str) -> str:
         """Return the variant: the folder has the name of the queries."""
@@ -371,7 +371,7 @@ class DocumentRetrieval(DocumentTask[DocumentSettings]):
 
     def texts(self, index: OpenIndex) -> _DocumentTable:
         """Return the table of documents."""
-        return _DocumentTable(index.directory, _corpus(index.collection))
+        return _DocumentTable(index.directory, index.collection.documents_file)
 
 
 class _DocumentTable:
@@ -436,7 +436,7 @@ def _digest(row: bytes) -> int:
     return int.from_bytes(hashlib.sha256(row).digest()[:8], "little", signed=True)
 
 
-def _write_table(corpus: Path, directory: Path) -> NDArray[np.int64]:
+def _write_table(corpus: Path, directory: Path) -> Ints:
     """Write where the row of each document is; return its offset, length and digest."""
     rows = array("q")
     labels = []
@@ -462,7 +462,7 @@ _analyzer = lru_cache(maxsize=1)(Analyzer)
 
 
 def _documents(
-    path: Path, settings: DocumentSettings, spans: NDArray[np.int64], counts: Counter[str]
+    path: Path, settings: DocumentSettings, spans: Ints, counts: Counter[str]
 ) -> Iterator[Indexed]:
     delimiters = settings.analysis.latex.delimiters
     proofs = settings.analysis.text.proofs
@@ -503,12 +503,12 @@ def _documents(
         yield _indexed(document, title, text, analyzer, names)._replace(words=words)
 
 
-def _ids_in(store: Path, rows: NDArray[np.int64]) -> list[str]:
+def _ids_in(store: Path, rows: Ints) -> list[str]:
     """Return the ids of documents of a store by their rows."""
     return [doc_id.decode() for doc_id in IdTable(store / _IDS).of(rows)]
 
 
-def _parts(rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+def _parts(rows: Ints) -> Iterator[Ints]:
     """Yield rows a part at a time; a changed row moves no cut but those next to it."""
     begin = 0
     for end in [*(np.flatnonzero(rows[:, 2] % _CUT == 0) + 1).tolist(), len(rows)]:
@@ -518,13 +518,13 @@ def _parts(rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
             yield part
 
 
-def _kept_part(folder: Path, recipe: str, rows: NDArray[np.int64]) -> Path:
+def _kept_part(folder: Path, recipe: str, rows: Ints) -> Path:
     """Return where the part of some rows is kept, without an ending."""
     content = recipe.encode() + np.ascontiguousarray(rows[:, 2]).tobytes()
     return folder / hashlib.sha256(content).hexdigest()[:32]
 
 
-def _words_of(path: Path, settings: DocumentSettings, spans: NDArray[np.int64]) -> Counter[str]:
+def _words_of(path: Path, settings: DocumentSettings, spans: Ints) -> Counter[str]:
     """Return word → number of documents, for documents that are not written."""
     delimiters = settings.analysis.latex.delimiters
 
@@ -540,7 +540,7 @@ def _words_of(path: Path, settings: DocumentSettings, spans: NDArray[np.int64]) 
     return counts
 
 
-def _rows(path: Path, spans: NDArray[np.int64]) -> Iterator[bytes]:
+def _rows(path: Path, spans: Ints) -> Iterator[bytes]:
     with path.open("rb") as file:
         for offset, length, _ in spans.tolist():
             file.seek(offset)
@@ -556,16 +556,3 @@ def _indexed(
     if words:
         bags["contents"] = Bag(words)
     return Indexed(document.doc_id, {field: bags[field] for field in fields})
-
-
-def _corpus(collection: Collection) -> Path:
-    path = collection.corpus
-    if path is None:
-        raise InputError(
-            f"DATA={collection.layout.data}: there are no documents of your own; give a folder of "
-            "files, JSON lines, TSV, CSV, Parquet, a directory with corpus.jsonl, or "
-            "irds:NAME",
-            data="DATA",
-        )
-
-    return path

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.core.records import Hit, HitLists, PartLists, Topic
@@ -19,10 +19,8 @@ from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Ranker
 if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Query
 
-F = TypeVar("F", bound=FieldSettings)
 
-
-class DocumentTask(IndexedTask[F]):
+class DocumentTask(IndexedTask):
     """Ranks documents by weighted fields (document_fields.py)."""
 
     example = r"Why does $\sum \frac{1}{n}$ diverge?"

@@ -31,7 +31,7 @@ _TABLES: Final = "tables"  # in place of an engine, where none searches
 class IndexContent:
     """Everything that determines the content of an index, and the folder of its stores."""
 
-    task: IndexedTask[Any]
+    task: IndexedTask
     collection: Collection
     folder: Path  # of the stores of the task
     recipe: dict[str, Any]  # the settings that decide the content, and the version of the analysis
@@ -39,7 +39,7 @@ class IndexContent:
     digest: str  # of recipe and sources; the names of the stores are made from it
 
     @classmethod
-    def of(cls, task: IndexedTask[Any], collection: Collection) -> IndexContent:
+    def of(cls, task: IndexedTask, collection: Collection) -> IndexContent:
         """Return the content of the index of a task for a collection."""
         collection = collection.configured(task.settings.of_collection)
         recipe = task.recipe
@@ -129,7 +129,7 @@ class IndexContent:
         return {engine: self.store(engine.name) for engine in chosen.values()}
 
 
-def with_needed(tasks: Iterable[IndexedTask[Any]], collection: Collection) -> list[IndexContent]:
+def with_needed(tasks: Iterable[IndexedTask], collection: Collection) -> list[IndexContent]:
     """Return the contents of the indexes that tasks search, each once."""
     found = {task.name: task for task in tasks}
     for task in list(found.values()):
@@ -140,12 +140,12 @@ def with_needed(tasks: Iterable[IndexedTask[Any]], collection: Collection) -> li
     return [IndexContent.of(task, collection) for task in found.values()]
 
 
-def of_config(name: str, collection: Collection, config: Path | None = None) -> Task[Any]:
+def of_config(name: str, collection: Collection, config: Path | None = None) -> Task:
     """Return a task for a collection with the settings of `config`, or else the default ones."""
     return fitted(configured(name, config), collection)
 
 
-def fitted(task: Task[Any], collection: Collection) -> Task[Any]:
+def fitted(task: Task, collection: Collection) -> Task:
     """Return a task that reads the texts of a collection as its options and macros say."""
     of_index = task.index_task
     collection = collection.configured(of_index.settings.of_collection)

@@ -20,9 +20,8 @@ from arqmath_bm25.core.tested import read_bytes, write_checksums
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
     from arqmath_bm25.collection.own_documents import UserDocument
+    from arqmath_bm25.core.arrays import Flags, Ints
 
 FILE: Final = "documents.labels"
 _TYPED: Final = re.compile(r"(?<!\S)(?:type|tag|in):\S+")
@@ -80,7 +79,7 @@ class Labels:
             query = " ".join(query.split())
         return query, chosen
 
-    def passing(self, chosen: Iterable[str]) -> NDArray[np.bool_]:
+    def passing(self, chosen: Iterable[str]) -> Flags:
         """Return of each document whether it has one of the chosen labels of each kind."""
         kinds = defaultdict(list)
         for label in chosen:
@@ -91,7 +90,7 @@ class Labels:
             passing &= np.bincount(rows, minlength=self._count) > 0
         return passing
 
-    def counts(self, rows: NDArray[np.int64]) -> Counter[str]:
+    def counts(self, rows: Ints) -> Counter[str]:
         """Return how many of some documents have each label."""
         is_counted = np.bincount(rows, minlength=self._count) > 0
         numbers = self._numbers[is_counted[self._rows]]

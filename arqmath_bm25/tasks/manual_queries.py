@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.progress import tell
@@ -43,7 +43,7 @@ def read_queries(path: Path) -> dict[str, str]:
 
 
 def with_queries(
-    task: Task[Any], sets: Sequence[TopicFile], queries: Mapping[str, str], path: Path
+    task: Task, sets: Sequence[TopicFile], queries: Mapping[str, str], path: Path
 ) -> list[TopicFile]:
     """Return topic sets in which queries replace the texts of topics.
 

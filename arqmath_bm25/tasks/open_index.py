@@ -63,7 +63,7 @@ def _hinted(engine: Engine, store: Path) -> EngineName | None:
 class Index:
     """An index that is open. Thread-safe; the first ranking by Lucene starts the JVM."""
 
-    task: Task[Any]
+    task: Task
     collection: Collection
     directory: Path
     manifest: Manifest
@@ -93,7 +93,7 @@ class Index:
         collection: Collection,
         store: Path,
         engine: Engine = AUTO,
-        task: Task[Any] | None = None,
+        task: Task | None = None,
     ) -> Index:
         """Open a store by its path, with the settings and options that its manifest has.
 
@@ -104,7 +104,7 @@ class Index:
         return cls._opened(content, store, task or content.task, engine)
 
     @classmethod
-    def of(cls, task: Task[Any], collection: Collection, engine: Engine = AUTO) -> Index:
+    def of(cls, task: Task, collection: Collection, engine: Engine = AUTO) -> Index:
         """Open the index that a task searches; raises NoIndexError as `open` does."""
         content = IndexContent.of(task.index_task, collection)
         return cls._opened(content, content.store(engine.name), task, engine)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, Protocol, Self
 
 from pydantic import ValidationError
 
@@ -40,13 +40,11 @@ from arqmath_bm25.tasks.written_words import WrittenWords
 _SHORT: Final = 300  # characters of a text on one line
 _AROUND: Final = 120  # characters before and after a formula
 
-S = TypeVar("S", bound=TaskSettings)
-
 
 class OpenIndex(Protocol):
     """The part of an open index that rankers use; see `tasks.open_index.Index`."""
 
-    task: Task[Any]
+    task: Task
     collection: Collection
     directory: Path
     manifest: Manifest
@@ -137,7 +135,7 @@ def listed(counts: Mapping[str, int]) -> str:
     return ", ".join(counted(count, kind) for kind, count in counts.items() if count)
 
 
-class Task(ABC, Generic[S]):
+class Task(ABC):
     """A task with its settings. Thread-safe."""
 
     name: ClassVar[str]
@@ -154,15 +152,15 @@ class Task(ABC, Generic[S]):
     depth: ClassVar[int] = MAX_DEPTH  # most hits of a topic in a run file
     finds_posts: ClassVar[bool] = False  # which can be chosen by tag and year
 
-    def __init__(self, settings: S) -> None:
+    def __init__(self, settings: Any) -> None:
         self.settings = settings
 
     @property
     @abstractmethod
-    def index_task(self) -> IndexedTask[Any]:
+    def index_task(self) -> IndexedTask:
         """The task whose index this one searches."""
 
-    def on(self, built: IndexedTask[Any]) -> Task[Any]:
+    def on(self, built: IndexedTask) -> Task:
         """Return this task for an index that `built` has built."""
         return built
 
@@ -174,7 +172,7 @@ class Task(ABC, Generic[S]):
         the manifest may be somebody else's.
         """
         try:
-            task = cls(cls.model.model_validate(settings))  # type: ignore[arg-type]
+            task = cls(cls.model.model_validate(settings))
         except ValidationError as error:
             raise NoIndexError(
                 f"{kept_by}: its manifest has no settings of this version ({faults(error)})",
@@ -293,7 +291,7 @@ class Task(ABC, Generic[S]):
     @property
     def primary(self) -> str:
         """The default variant."""
-        return self.settings.primary
+        return str(self.settings.primary)
 
     def chosen(self, variant: str | None) -> str:
         """Return a variant, the primary one for None; InputError if the configuration lacks it."""
@@ -318,7 +316,7 @@ class Task(ABC, Generic[S]):
 
     def tag(self, variant: str) -> str:
         """Return the tag of the run of a variant: the last column of its rows."""
-        return self.settings.tag(self.lab, variant)
+        return str(self.settings.tag(self.lab, variant))
 
     def file_stem(self, tag: str, variant: str) -> str:
         """Return the name of the file of a run without its ending."""
@@ -359,11 +357,11 @@ class Task(ABC, Generic[S]):
         return Hit(docno, 0)
 
 
-class IndexedTask(Task[S]):
+class IndexedTask(Task):
     """A task with an index of its own, which it builds from its sources."""
 
     @property
-    def index_task(self) -> IndexedTask[Any]:
+    def index_task(self) -> IndexedTask:
         """The task itself."""
         return self
 
@@ -398,14 +396,15 @@ class IndexedTask(Task[S]):
             recipe["fields"] = list(self.fields)
         return recipe
 
-    def needed(self, collection: Collection) -> list[IndexedTask[Any]]:
+    def needed(self, collection: Collection) -> list[IndexedTask]:
         """Return the tasks whose indexes this one searches too."""
         return []
 
     @property
     def fields(self) -> Sequence[str] | None:
         """The fields that an engine indexes, `contents` first; None if no engine searches."""
-        return self.settings.fields
+        fields: Sequence[str] | None = self.settings.fields
+        return fields
 
     @abstractmethod
     def write_documents(

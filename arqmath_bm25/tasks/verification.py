@@ -15,7 +15,7 @@ from functools import cache, partial
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, Final, NamedTuple, TypeVar
+from typing import Annotated, Final, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -283,7 +283,7 @@ def _verify_ranked(
     return Proof(f"by {by}, of {collection.given}", claims)
 
 
-def _index(run: Path, made: _Ranked, task: Task[Any], collection: Collection, build: bool) -> Index:
+def _index(run: Path, made: _Ranked, task: Task, collection: Collection, build: bool) -> Index:
     """Open the index of a run, built again where that is wanted; InputError if it is damaged."""
     engine = AUTO
     if build:
@@ -316,7 +316,7 @@ def _index(run: Path, made: _Ranked, task: Task[Any], collection: Collection, bu
     return index
 
 
-def _topics(run: Path, source: _File, task: Task[Any], collection: Collection) -> TopicFile:
+def _topics(run: Path, source: _File, task: Task, collection: Collection) -> TopicFile:
     """Read the topics of a run: a file of the collection, or of the user's own."""
     files = []
     with suppress(InputError):  # own documents need no queries beside them

@@ -175,7 +175,7 @@ class Maker:
         written.write_text(text, encoding="utf-8")
         return ["--config", f"configs/{name}"]
 
-    def _folder(self, task: Task[Any]) -> str:
+    def _folder(self, task: Task) -> str:
         """Return the folder whose indexes serve a task, a new one if none does."""
         own = task.index_task
         needed = {one.name: one.recipe for one in (own, *own.needed(self._collection))}

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from arqmath_bm25.core.arrays import Floats, Ints
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, GRADES, MAX_INSTANCES, RELEVANT
 from arqmath_bm25.core.reading import read_csv
@@ -246,7 +246,7 @@ def agreements(annotations: Annotations) -> list[Agreement]:
     return found
 
 
-def kappa(pairs: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
+def kappa(pairs: Ints, weights: Floats) -> float:
     """Return Cohen's weighted kappa (Psychological Bulletin 70, 1968) of pairs of grades from 0 on.
 
     `weights` has the cost of each disagreement. NaN if chance alone explains all agreement.

@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.own_documents import judgments_beside
 from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, HIGHEST, RunTask, known_year
@@ -30,7 +29,6 @@ from arqmath_bm25.runs.run import Run as ReadRun
 from arqmath_bm25.runs.run_rules import RunRules
 from arqmath_bm25.runs.run_writing import topics_of
 from arqmath_bm25.runs.short_names import short_names
-from arqmath_bm25.runs.task_rules import DocumentRules
 from arqmath_bm25.tasks import configured, task_class
 
 # Depths at which the share of judged hits is shown.
@@ -259,10 +257,8 @@ def _read_runs(
     files: Sequence[Path], task: RunTask | None, qrels: Path | None, collection: Collection
 ) -> list[ReadRun]:
     """Read the runs of a report; InputError unless they are of one task that has reports."""
-    if task is None and collection.corpus:
-        task = DocumentRules.task
     open_ids = cache(partial(FormulaIds.from_collection, collection))
-    runs = [ReadRun.read(file, task, open_ids) for file in files]
+    runs = [ReadRun.read(file, task or collection.run_task, open_ids) for file in files]
     first = runs[0]
     for run in runs:
         run.rules.require("report", run.path)
@@ -279,9 +275,8 @@ def _read_runs(
 
 def _judgments(run: ReadRun, collection: Collection) -> Path | None:
     """Find the judgments for the topics of a run in DATA; None if there are none."""
-    corpus = collection.corpus
-    if corpus:
-        return judgments_beside(corpus)
+    if collection.corpus:
+        return collection.judgments
 
     rules = run.rules
     year = known_year(run.topics)
@@ -296,10 +291,7 @@ def _questions(
     runs: Sequence[ReadRun], topics: Path | None, collection: Collection
 ) -> dict[str, Topic]:
     """Read the topics of the runs; InputError for a topic that no file has."""
-    topic_task = runs[0].rules.topic_task
-    if collection.corpus:
-        topic_task = DocumentRules.task
-    task = configured(topic_task)
+    task = configured(collection.run_task or runs[0].rules.topic_task)
 
     sources = topics_of(*(run.path for run in runs))
     if topics is not None:

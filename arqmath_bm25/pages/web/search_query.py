@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
@@ -57,7 +57,7 @@ class SearchQuery(BaseModel):
         return (self.page - 1) * self.depth
 
 
-def read_query(parameters: Mapping[str, str], tasks: Mapping[str, Task[Any]]) -> SearchQuery:
+def read_query(parameters: Mapping[str, str], tasks: Mapping[str, Task]) -> SearchQuery:
     """Read the parameters of a search; the first task is the default.
 
     Raises HTTPException, with a sentence for the visitor, for parameters that cannot be searched.

@@ -25,17 +25,16 @@ from arqmath_bm25.tasks.settings import Task1Settings
 from arqmath_bm25.tasks.task import Found, OpenIndex, Ranker, listed
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from arqmath_bm25.core.arrays import Ints
     from arqmath_bm25.engines.engine import Document, Query
 
 
-class AnswerRetrieval(DocumentTask[Task1Settings]):
+class AnswerRetrieval(DocumentTask):
     """Answers to a question."""
 
     name = "task1"
     model = Task1Settings
+    settings: Task1Settings
     title = "Answers"
     nothing = "No answer holds a term of this query."
     finds_posts = True
@@ -115,7 +114,7 @@ class AnswerRetrieval(DocumentTask[Task1Settings]):
         return self.found_post(post, index.collection)
 
 
-def _ids_in(store: Path, rows: NDArray[np.int64]) -> list[str]:
+def _ids_in(store: Path, rows: Ints) -> list[str]:
     """Return the ids of documents of a store by their rows."""
     answers = PostTable.load(store / POST_TABLE, store).answers
     return list(map(str, answers[rows].tolist()))

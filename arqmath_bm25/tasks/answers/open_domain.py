@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 from arqmath_bm25.analysis.answer_text import answer_text, one_line, shorten
 from arqmath_bm25.collection.collection import Collection
@@ -22,11 +21,12 @@ from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, Task
 _YEAR = "2022"  # of the one lab that had this task
 
 
-class OpenDomain(Task[Task3Settings]):
+class OpenDomain(Task):
     """One answer text for a question; it has the index of Task 1."""
 
     name = "task3"
     model = Task3Settings
+    settings: Task3Settings
     index_of = "task1"
     title = "Answer texts"
     example = AnswerRetrieval.example
@@ -43,7 +43,7 @@ class OpenDomain(Task[Task3Settings]):
         """Task 1, with the settings of the ranking."""
         return self._answers
 
-    def on(self, built: IndexedTask[Any]) -> Task[Any]:
+    def on(self, built: IndexedTask) -> Task:
         """Return this task on an index of Task 1."""
         assert isinstance(built, AnswerRetrieval)  # noqa: S101  # whose index this searches
         return OpenDomain(self.settings, built)

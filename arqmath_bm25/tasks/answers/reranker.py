@@ -15,9 +15,8 @@ from arqmath_bm25.core.records import Hit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from arqmath_bm25.collection.posts import PostTable
+    from arqmath_bm25.core.arrays import Floats
     from arqmath_bm25.tasks.settings import RerankSettings
 
 
@@ -41,7 +40,7 @@ class Reranker:
         reranked = list(map(Hit, ids[order].tolist(), scores[order].tolist()))
         return reranked + list(rest)
 
-    def gains(self, hits: Sequence[Hit]) -> NDArray[np.float64]:
+    def gains(self, hits: Sequence[Hit]) -> Floats:
         """Return what threads add to the scores of hits, which are the first `depth` of a topic."""
         scores = np.array([hit.score for hit in hits], float)
         questions = self._posts.threads_of([hit.doc_id for hit in hits])

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-CandidateScores = NDArray[np.float64]  # one for every candidate, in the order of `Candidates.ids`
+from arqmath_bm25.core.arrays import Floats
+
+CandidateScores = Floats  # one for every candidate, in the order of `Candidates.ids`
 CandidateRanking = list[tuple[str, float]]  # ids with their scores, the best first
 
 BLOCK: Final = 64  # statements that are ranked at a time; 8 MB of scores for 16,000 candidates

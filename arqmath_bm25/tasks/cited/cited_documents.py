@@ -18,12 +18,12 @@ from threading import RLock
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import UserDocument, read_documents
 from arqmath_bm25.collection.references import Statement
+from arqmath_bm25.core.arrays import Ints
 from arqmath_bm25.core.building import building
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.id_table import IdTable
@@ -296,7 +296,7 @@ class CitedRanker(Ranker):
         return {name: getattr(chosen, name) * scores for name, scores in parts.items()}
 
     @cached_property
-    def _places(self) -> NDArray[np.int64]:
+    def _places(self) -> Ints:
         """The place of every statement in the corpus."""
         return self._ids.find(self._references.statements)
 

@@ -25,11 +25,10 @@ from arqmath_bm25.core.system import needed_by
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from arqmath_bm25.core.arrays import Floats, Int32s
     from arqmath_bm25.tasks.settings import View
 
-    Matrix = NDArray[np.float64]
+    Matrix = Floats
 
 _COLUMNS: Final = 1 << 18  # of a view
 _TOKEN: Final = re.compile(r"\\[A-Za-z]+|[A-Za-z]+|[^\sA-Za-z]")
@@ -43,7 +42,7 @@ class TextVectors:
         weights: Mapping[View, float],
         analyzer: Analyzer,
         texts: int,
-        frequencies: NDArray[np.int32],
+        frequencies: Int32s,
     ) -> None:
         """`weights` are per view; a view without weight is skipped.
 

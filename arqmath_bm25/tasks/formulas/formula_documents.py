@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arqmath_bm25.analysis.analyzer import FormulaAnalyzer
 from arqmath_bm25.collection.formulas import (
@@ -31,7 +30,7 @@ from arqmath_bm25.collection.formulas import (
     formula_files,
     read_formula_blocks,
 )
-from arqmath_bm25.core.arrays import Numbering, lookup, new_array
+from arqmath_bm25.core.arrays import Flags, Floats, Int32s, Ints, Numbering, lookup, new_array
 from arqmath_bm25.core.tested import read_array, write_checksums
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
@@ -123,11 +122,9 @@ class InstanceTable:
 
     def __init__(self, path: Path) -> None:
         """Read a table that `write_formula_documents` wrote."""
-        self._table: NDArray[np.int32] = read_array(path)
+        self._table: Int32s = read_array(path)
 
-    def best(
-        self, visual_id: str, threads: NDArray[np.int32], scores: NDArray[np.float64]
-    ) -> tuple[Instance, float]:
+    def best(self, visual_id: str, threads: Int32s, scores: Floats) -> tuple[Instance, float]:
         """Return the instance of a formula whose thread scores best, and that score.
 
         `threads` is sorted; other threads score 0. Of equal instances the first one is taken:
@@ -196,7 +193,7 @@ class Groups:
         texts = [formulas[row] for row in rows[first].tolist()]
         return list(zip(ids, texts, strict=True))
 
-    def _instances(self, block: FormulaBlock) -> list[NDArray[np.int64]]:
+    def _instances(self, block: FormulaBlock) -> list[Ints]:
         """Select the rows that a run may return, with their formula, post, thread and type."""
         kinds = block.codes("type", (*TYPES, "comment"))
         ids = [_ids(block, name) for name in ("id", "post_id", "thread_id")]
@@ -218,9 +215,7 @@ class Groups:
         rows = self._keep("rows with a formula id seen before", rows, new)
         return [rows, *(column[rows] for column in columns)]
 
-    def _keep(
-        self, reason: str, rows: NDArray[np.int64], kept: NDArray[np.bool_]
-    ) -> NDArray[np.int64]:
+    def _keep(self, reason: str, rows: Ints, kept: Flags) -> Ints:
         left_out = len(rows) - int(np.count_nonzero(kept))
         if left_out:
             self.counts[reason] += left_out
@@ -239,7 +234,7 @@ class Groups:
         write_checksums(path)
 
 
-def _ids(block: FormulaBlock, name: str) -> NDArray[np.int64]:
+def _ids(block: FormulaBlock, name: str) -> Ints:
     """Return a column of ids, 0 where an id is missing or does not fit into 32 bits."""
     numbers = block.numbers(name)
     numbers[(numbers < 0) | (numbers > _LARGEST)] = 0
@@ -253,11 +248,11 @@ class _IdSet:
         # 256 MB of address space; the system gives memory for the pages that are written to.
         self._bits = np.zeros(1 << 28, np.uint8)
 
-    def add(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def add(self, numbers: Ints) -> Flags:
         """Add numbers; return for each whether it is the first occurrence of a new number."""
         places = numbers >> 3
         bits = np.left_shift(1, numbers & 7).astype(np.uint8)
-        new: NDArray[np.bool_] = self._bits[places] & bits == 0
+        new: Flags = self._bits[places] & bits == 0
         candidates = np.flatnonzero(new)
         _, first_of_each = np.unique(numbers[candidates], return_index=True)
         first = candidates[first_of_each]

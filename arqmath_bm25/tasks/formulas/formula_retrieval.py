@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arqmath_bm25.analysis.analyzer import FormulaAnalyzer
 from arqmath_bm25.analysis.html import Formula, read_title
@@ -18,6 +17,7 @@ from arqmath_bm25.analysis.settings import FormulaField
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import formula_files
 from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.core.arrays import Floats, Int32s
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import status, tell
@@ -36,11 +36,12 @@ _INSTANCES: Final = "instances.npy"
 _IN_CONTEXT: Final = 1000  # best formulas that are reranked by context; answers that give it
 
 
-class FormulaRetrieval(IndexedTask[Task2Settings]):
+class FormulaRetrieval(IndexedTask):
     """Finds formulas similar to one formula; free text without dollars is a single formula."""
 
     name = "task2"
     model = Task2Settings
+    settings: Task2Settings
     title = "Formulas"
     example = "$x^n + y^n = z^n$"
     nothing = "No formula is like this one in any place."
@@ -58,7 +59,7 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
         source = collection.layout.formula_source(self.settings.analysis.source)
         return list(formula_files(source))
 
-    def needed(self, collection: Collection) -> list[IndexedTask[Any]]:
+    def needed(self, collection: Collection) -> list[IndexedTask]:
         """Return Task 1 where a variant looks at the posts."""
         if self._contextual and collection.has_answers:
             return [configured("task1").index_task]
@@ -184,8 +185,8 @@ class FormulaRetrieval(IndexedTask[Task2Settings]):
 class Context(NamedTuple):
     """Scores of threads for a question, sorted by thread."""
 
-    threads: NDArray[np.int32]
-    scores: NDArray[np.float64]
+    threads: Int32s
+    scores: Floats
 
 
 _NO_CONTEXT: Final = Context(np.empty(0, np.int32), np.empty(0))

@@ -30,11 +30,12 @@ from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, Topic
 _MODEL: Final = "model"
 
 
-class PremiseSelection(IndexedTask[NlpsSettings]):
+class PremiseSelection(IndexedTask):
     """Premises of a statement."""
 
     name = "nlps"
     model = NlpsSettings
+    settings: NlpsSettings
     title = "Premises"
     example = "Every prime $p > 2$ is odd."
     nothing = "No premise holds a term of this statement."
