@@ -119,7 +119,7 @@ MUTANTS: Final = (
     # tasks/
     Mutant("analysis/formula_similarity.py",
            "shared**2 / (len(terms)", "shared / (len(terms)", "formula_similarity"),
-    Mutant("tasks/answers/reranker.py",
+    Mutant("tasks/answers/answer_retrieval.py",
            "order = np.lexsort((ids, scores))[::-1]", "order = np.argsort(-scores)",
            "reranker"),
     Mutant("tasks/queries.py",

@@ -12,7 +12,7 @@ same formulas give `+~^~1~&+~times~`. Neither term names a variable, so renaming
 them.
 
 The canonical order is an order of hashes, so that NumPy can make the same terms for many trees at a
-time (`structure_numbers`).
+time (`formula_numbers`).
 """
 
 from collections.abc import Sequence

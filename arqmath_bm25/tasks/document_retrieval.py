@@ -49,10 +49,9 @@ from arqmath_bm25.tasks.cited.cited_documents import (
     count_statements,
     is_learnt,
 )
-from arqmath_bm25.tasks.declaration_ranker import DeclarationRanker
 from arqmath_bm25.tasks.document_fields import NOTHING, document_fields
 from arqmath_bm25.tasks.document_parts import WORDS, PartForms, write_parts
-from arqmath_bm25.tasks.document_task import DocumentTask, FieldRanker
+from arqmath_bm25.tasks.document_task import DeclarationRanker, DocumentTask, FieldRanker
 from arqmath_bm25.tasks.labels import labels_of, write_labels
 from arqmath_bm25.tasks.settings import DocumentSettings, kind
 from arqmath_bm25.tasks.task import Found, OpenIndex, Ranker, TopicFile

@@ -16,7 +16,7 @@ import numpy as np
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import PREMISES
 from arqmath_bm25.evaluation.score import score_premises
-from arqmath_bm25.tasks.premises.premise_ridge import Ridge
+from arqmath_bm25.tasks.premises.premise_selection import Ridge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

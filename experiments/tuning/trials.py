@@ -21,7 +21,7 @@ from arqmath_bm25.engines.engine import Bm25
 from arqmath_bm25.engines.flat import FlatSearcher, best_rows
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import measure, named_measures
-from arqmath_bm25.tasks.answers.reranker import Reranker
+from arqmath_bm25.tasks.answers.answer_retrieval import Reranker
 from arqmath_bm25.tasks.formulas.formula_retrieval import FormulaRanker
 from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
 from arqmath_bm25.tasks.queries import build_query

@@ -19,7 +19,7 @@ from arqmath_bm25.collection.premises import (
 from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE
 from arqmath_bm25.tasks.cited.candidates import Candidates
-from arqmath_bm25.tasks.premises.tfidf import Tfidf
+from arqmath_bm25.tasks.premises.premise_selection import Tfidf
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +84,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     statements = read_statements(files.statements("dev"))
     ranker = Tfidf(read_premises(files.knowledge_base))
     whole = list(ranker.rank(statements, 20))
-    monkeypatch.setattr("arqmath_bm25.tasks.premises.tfidf.BLOCK", 3)
+    monkeypatch.setattr("arqmath_bm25.tasks.premises.premise_selection.BLOCK", 3)
     assert list(ranker.rank(statements, 20)) == whole
 
 

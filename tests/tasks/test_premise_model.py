@@ -31,9 +31,7 @@ from arqmath_bm25.tasks.cited.text_kernel import TextVectors, gram
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent
 from arqmath_bm25.tasks.open_index import Index
-from arqmath_bm25.tasks.premises.premise_ridge import Model, Ridge
-from arqmath_bm25.tasks.premises.premise_selection import PremiseRanker
-from arqmath_bm25.tasks.premises.tfidf import Tfidf
+from arqmath_bm25.tasks.premises.premise_selection import Model, PremiseRanker, Ridge, Tfidf
 from arqmath_bm25.tasks.settings import RidgeSettings, RidgeVariant
 from experiments.tuning.premise_folds import cross_validate, folds
 

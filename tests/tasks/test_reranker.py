@@ -8,7 +8,7 @@ import pytest
 
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.records import Hit
-from arqmath_bm25.tasks.answers.reranker import Reranker
+from arqmath_bm25.tasks.answers.answer_retrieval import Reranker
 from arqmath_bm25.tasks.settings import RerankSettings
 
 if TYPE_CHECKING:

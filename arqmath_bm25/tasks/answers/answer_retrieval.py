@@ -8,16 +8,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from arqmath_bm25.analysis.html import read_body
 from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.dump import ID
+from arqmath_bm25.collection.formulas import read_topic_formulas
+from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import POST_TABLE, PostTable
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.labs import year_of
 from arqmath_bm25.core.records import Hit, HitLists, Part, PartLists, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks.answers.answer_documents import answer_documents, write_answer_documents
-from arqmath_bm25.tasks.answers.linked_posts import LinkedPosts
-from arqmath_bm25.tasks.answers.reranker import Reranker
 from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.document_task import DocumentTask, FieldRanker
 from arqmath_bm25.tasks.queries import topic_query, weight_by_tf_idf
@@ -25,8 +29,12 @@ from arqmath_bm25.tasks.settings import Task1Settings
 from arqmath_bm25.tasks.task import Found, OpenIndex, Ranker, listed
 
 if TYPE_CHECKING:
-    from arqmath_bm25.core.arrays import Ints
+    from collections.abc import Sequence
+
+    from arqmath_bm25.collection.posts import PostTable
+    from arqmath_bm25.core.arrays import Floats, Ints
     from arqmath_bm25.engines.engine import Document, Query
+    from arqmath_bm25.tasks.settings import RerankSettings
 
 
 class AnswerRetrieval(DocumentTask):
@@ -185,3 +193,90 @@ class AnswerRanker(FieldRanker):
             return topic.excluded
         (own,) = self._posts.numbers([topic.own_thread])
         return {*topic.excluded, *self._posts.ids_of_thread(int(own))}
+
+
+class Reranker:
+    """Reranks answers by the best score in their threads. Thread-safe.
+
+    An answer of score s gets s + w · (the best score in its thread). The weight w is not negative,
+    so answers that are ranked again stay ahead of those that are not.
+    """
+
+    def __init__(self, posts: PostTable, settings: RerankSettings) -> None:
+        self._posts = posts
+        self._weight = settings.thread
+        self.depth = settings.depth
+
+    def rerank(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Rerank the first `depth` hits of a topic; the others follow unchanged."""
+        first = hits[: self.depth]
+        rest = hits[self.depth :]
+        before = np.array([hit.score for hit in first], float)
+        scores = (before + self.gains(first)).astype(np.float32)
+        ids = np.array([hit.doc_id for hit in first])
+        order = np.lexsort((ids, scores))[::-1]
+
+        reranked = list(map(Hit, ids[order].tolist(), scores[order].tolist()))
+        return reranked + list(rest)
+
+    def gains(self, hits: Sequence[Hit]) -> Floats:
+        """Return what threads add to the scores of hits, which are the first `depth` of a topic."""
+        scores = np.array([hit.score for hit in hits], float)
+        questions = self._posts.threads_of([hit.doc_id for hit in hits])
+        threads, thread = np.unique(questions, return_inverse=True)
+        best = np.full(len(threads), -np.inf)
+        np.maximum.at(best, thread, scores)
+        gains = self._weight * best[thread]
+        return gains
+
+
+class LinkedPosts(Ranker):
+    """Ranks the answers to linked questions by votes, the labs' baseline. Thread-safe.
+
+    The labs hid these links from participants, so DATA has to be a dump of the site that is younger
+    than the topics. The labs' file of topic formulas gives the question of each topic.
+    """
+
+    def __init__(self, index: OpenIndex) -> None:
+        self._layout = index.collection.layout
+        self._posts = index.collection.posts
+        self._links = PostLinks.read(self._layout.dump("PostLinks"))
+
+    def rank(self, topics: Sequence[Topic], variant: str, depth: int) -> HitLists:
+        """Yield the `depth` answers with most votes of every topic, none for topics without links.
+
+        Raises InputError if no topic has any.
+        """
+        year = year_of(topic.topic_id for topic in topics)
+        file = self._layout.topic_formulas(year)
+        question = {}
+        for row in read_topic_formulas(file):
+            if ID.fullmatch(row["thread_id"]):
+                question[row["topic_id"]] = row["thread_id"]
+
+        ranked = []
+        for topic in topics:
+            answers = self._answers(question.get(topic.topic_id, "0"))
+            ranked.append(answers[:depth])
+        if not any(ranked):
+            raise InputError(
+                f"{self._layout.data}: no question is linked with a topic of {year}; the labs hid "
+                "these links: DATA must have PostLinks.xml and Posts.xml of a later dump"
+            )
+        return iter(ranked)
+
+    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> PartLists:
+        """Return the votes of each hit."""
+        return [[Part("votes", hit.score)] for hit in hits]
+
+    def _answers(self, question: str) -> list[Hit]:
+        hits = []
+        for linked in self._links.of(int(question)):
+            thread = self._posts.thread(linked)
+            if thread is None:
+                continue
+            for answer in thread.answers:
+                votes = float(answer.score or 0)
+                hits.append(Hit(answer.post_id, votes))
+
+        return sorted(hits, key=lambda hit: (hit.score, hit.doc_id), reverse=True)

@@ -5,29 +5,42 @@ An index holds what was fitted to the training set, in `model/`; no engine searc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import starmap
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+from scipy import sparse
+
+from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.premises import read_premises, read_statements
+from arqmath_bm25.collection.premises import Premise, read_premises, read_statements
 from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.errors import InputError, NoPartsError
 from arqmath_bm25.core.labs import PREMISES, SPLITS
 from arqmath_bm25.core.progress import status
-from arqmath_bm25.core.records import Hit, HitLists, PartLists, Topic
+from arqmath_bm25.core.records import Hit, HitLists, Part, PartLists, Topic
+from arqmath_bm25.core.system import needed_by
+from arqmath_bm25.core.tested import open_bytes, write_checksums
 from arqmath_bm25.core.workers import Workers
-from arqmath_bm25.tasks.cited.text_kernel import words_only
+from arqmath_bm25.tasks.cited.candidates import BLOCK, CandidateRanking, Candidates
+from arqmath_bm25.tasks.cited.ridge import Queries, References, scaled
+from arqmath_bm25.tasks.cited.text_kernel import gram, words_only
 from arqmath_bm25.tasks.document_parts import PartForms
-from arqmath_bm25.tasks.premises.premise_ridge import Model, Ridge
-from arqmath_bm25.tasks.premises.tfidf import Tfidf
-from arqmath_bm25.tasks.settings import NlpsSettings, RidgeVariant
+from arqmath_bm25.tasks.settings import NlpsSettings, RidgeSettings, RidgeVariant
 from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, TopicFile
 
+if TYPE_CHECKING:
+    from arqmath_bm25.tasks.cited.text_kernel import Matrix
+
+
 _MODEL: Final = "model"
+_LEARNT, _TEXTS = "learnt", "candidates.npz"
+_UNHIDDEN: Final = ()
 
 
 class PremiseSelection(IndexedTask):
@@ -194,3 +207,148 @@ class PremiseRanker(Ranker):
 
 def _statement(topic: Topic) -> Statement:
     return Statement(topic.topic_id, topic.title, ())
+
+
+class Tfidf:
+    """Ranks premises by the cosine of tf-idf vectors of texts, the baseline of the shared task.
+
+    `baseline_tfidf.py` of the shared task fits scikit-learn's TfidfVectorizer on the texts of the
+    premises, without any option, and sorts all premises for every statement by cosine distance. Its
+    sort leaves the order of ties to chance. Here a block of statements is compared at a time, so
+    that memory does not grow with statements x premises, and only the best premises are sorted.
+    """
+
+    def __init__(self, premises: Sequence[Premise]) -> None:
+        with needed_by("premise selection", "nlps"):
+            from sklearn.feature_extraction.text import TfidfVectorizer  # takes a second to import
+
+        self._candidates = Candidates(premise.premise_id for premise in premises)
+        texts = {premise.premise_id: premise.text for premise in premises}
+        self._vectorizer = TfidfVectorizer()
+        self._premises = self._vectorizer.fit_transform(
+            texts[premise_id] for premise_id in self._candidates.ids
+        )
+
+    def rank(self, statements: Sequence[Statement], depth: int) -> Iterator[CandidateRanking]:
+        """Yield the `depth` best premises of every statement."""
+        for start in range(0, len(statements), BLOCK):
+            block = statements[start : start + BLOCK]
+            vectors = self._vectorizer.transform(statement.text for statement in block)
+            # Terms x statements, dense: a row of it is added for every term of a premise.
+            similarities = self._premises @ np.ascontiguousarray(vectors.T.toarray())
+            for scores in np.ascontiguousarray(similarities.T):
+                yield self._candidates.best(scores, depth)
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is learnt from a training set, and the vectors of the premises' own texts."""
+
+    learnt: References
+    texts: sparse.csr_matrix  # of all candidates, empty where the text is not known
+
+    @classmethod
+    def fit(
+        cls,
+        premises: Sequence[Premise],
+        training: Sequence[Statement],
+        settings: RidgeSettings,
+        analyzer: Analyzer,
+    ) -> Model:
+        """Learn from a training set.
+
+        Candidates are the premises and all ids that training statements cite.
+        """
+        texts = {premise.premise_id: premise.text for premise in premises}
+        ids = list(texts)
+        for statement in training:
+            ids += statement.references
+
+        candidates = Candidates(ids)
+        learnt = References.learn(training, candidates, settings, analyzer)
+        own_texts = [texts.get(premise, "") for premise in candidates.ids]
+        return cls(learnt, learnt.vectors(own_texts))
+
+    def save(self, directory: Path) -> None:
+        """Save everything that the settings do not determine."""
+        directory.mkdir()
+        self.learnt.save(directory / _LEARNT)
+        sparse.save_npz(directory / _TEXTS, self.texts, compressed=False)
+        write_checksums(directory / _TEXTS)
+
+    @classmethod
+    def load(cls, directory: Path, settings: RidgeSettings, analyzer: Analyzer) -> Model:
+        """Read what `save` wrote."""
+        learnt = References.load(directory / _LEARNT, settings, analyzer)
+        texts = sparse.load_npz(open_bytes(directory / _TEXTS))
+        return cls(learnt, texts)
+
+
+class Ridge:
+    """Ranks premises by learnt references and by their texts."""
+
+    def __init__(self, model: Model, variant: RidgeVariant) -> None:
+        self.model = model
+        self._variant = variant
+
+    def rank(
+        self, statements: Sequence[Statement], depth: int, hidden: Sequence[int] = _UNHIDDEN
+    ) -> Iterator[CandidateRanking]:
+        """Yield the `depth` best premises of every statement, itself last if it is a premise.
+
+        A statement of the training set is ranked as if it were not in it; `hidden` are further
+        rows of the training set that no statement learns from.
+        """
+        candidates = self.model.learnt.candidates
+        for start in range(0, len(statements), BLOCK):
+            block = statements[start : start + BLOCK]
+            queries = self._queries(block, hidden)
+            parts = self._parts(block, queries)
+            scores = np.asarray(sum(parts.values()))
+            for statement, row in zip(block, scores, strict=True):
+                yield candidates.best(row, depth, last=statement.statement_id)
+
+    def explain(self, statement: Statement, premises: Sequence[str]) -> PartLists:
+        """Return the contribution of each part to the scores of premises."""
+        queries = self._queries([statement], _UNHIDDEN)
+        parts = self._parts([statement], queries)
+        position = self.model.learnt.candidates.position
+        explained = []
+        for premise in premises:
+            place = position[premise]
+            explained.append([Part(name, float(of[0, place])) for name, of in parts.items()])
+
+        return explained
+
+    def _parts(self, block: Sequence[Statement], queries: Queries) -> dict[str, Matrix]:
+        """Return the weighted parts of the score, statements × candidates."""
+        learnt = self.model.learnt
+        variant = self._variant
+        position = learnt.candidates.position
+        texts = gram(queries.vectors, self.model.texts)
+        for row, statement in enumerate(block):
+            own = position.get(statement.statement_id)
+            if own is not None:
+                texts[row, own] = 0
+
+        parts = learnt.parts(queries)
+        return {
+            "ridge": parts["ridge"],
+            "profile": variant.profile * parts["profile"],
+            "text": variant.text * scaled(texts),
+            "citations": variant.citations * parts["citations"],
+        }
+
+    def _queries(self, block: Sequence[Statement], hidden: Sequence[int]) -> Queries:
+        learnt = self.model.learnt
+        texts = []
+        hidden_from = []
+        for statement in block:
+            rows = list(hidden)
+            own = learnt.row.get(statement.statement_id)
+            if own is not None and own not in hidden:
+                rows.append(own)
+            texts.append(statement.text)
+            hidden_from.append(rows)
+
+        return learnt.queries(texts, hidden_from)
