@@ -20,7 +20,7 @@ from dataclasses import fields, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -83,8 +83,8 @@ __all__ = [
     "tokenize",
     "write_run",
 ]
-_ARGUMENTS: Final = [field.name for field in fields(Files) if field.init]
-_NAME: Final = re.compile(r"\w([\w.-]*\w)?")
+_ARGUMENTS = [field.name for field in fields(Files) if field.init]
+_NAME = re.compile(r"\w([\w.-]*\w)?")
 TaskName = Literal["task1", "task2", "task3", "nlps", "docs"]
 
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, Union, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union, get_args, overload
 
 import numpy as np
 
@@ -52,15 +52,15 @@ else:
 Table: TypeAlias = Union["pd.DataFrame", Mapping[str, Mapping[str, float]], Iterable[Any]]
 
 # Columns of PyTerrier → their names in ir_measures, ir_datasets, ranx and trectools.
-_OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+_OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "qid": ("query_id", "q_id"),
     "docno": ("doc_id",),
     "label": ("relevance", "rel"),
     "query": ("text",),
 }
-_RANKED: Final = ("qid", "docno", "score", "rank")
+_RANKED = ("qid", "docno", "score", "rank")
 # What the further columns of a run hold of a hit.
-_FURTHER: Final = {
+_FURTHER = {
     "post_id": attrgetter("post_id"),
     "visual_id": attrgetter("visual_id"),
     "answer": attrgetter("text"),
@@ -562,4 +562,4 @@ def _rows(run: pd.DataFrame) -> Iterator[RunRow]:
         yield RunRow(line, str(qid), str(doc), *numbers, "", str(post), answer=str(answer))
 
 
-_load_ids: Final = cache(FormulaIds.load)
+_load_ids = cache(FormulaIds.load)

@@ -200,8 +200,8 @@ MUTANTS: Final = (
            "if target.is_dir() and not target.is_symlink():", "if False:", "links_and_devices"),
     # evaluation/
     Mutant("core/labs.py",
-           "RELEVANT: Final = 2  # the least grade that counts as relevant in ARQMath",
-           "RELEVANT: Final = 1", "measures"),
+           "RELEVANT = 2  # the least grade that counts as relevant in ARQMath",
+           "RELEVANT = 1", "measures"),
     Mutant("runs/task_rules.py",
            '"map_prime": "AP(judged_only=True)"', '"map_prime": "AP"', "measures"),
     Mutant("runs/run_rules.py",
@@ -221,8 +221,8 @@ MUTANTS: Final = (
            "is_last = np.append(True, formula[1:] != formula[:-1])", "formula_ids"),
     Mutant("runs/formula_ids.py", "older.visual = self._old_visual", "pass", "formula_ids"),
     Mutant("evaluation/qrels.py",
-           '_GRADE: Final = re.compile(r"(-?[0-9])(?:\\.0*)?")',
-           '_GRADE: Final = re.compile(r"(-?[0-9]+)(?:\\.0*)?")', "qrels"),
+           '_GRADE = re.compile(r"(-?[0-9])(?:\\.0*)?")',
+           '_GRADE = re.compile(r"(-?[0-9]+)(?:\\.0*)?")', "qrels"),
     Mutant("evaluation/qrels.py",
            "if earlier != grade:", "if earlier < 0:", "qrels"),
     # core/

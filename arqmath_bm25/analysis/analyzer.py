@@ -8,7 +8,7 @@ settings of Task 1; `Index.analyze` has the settings of an index.
 
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import yaml
 
@@ -33,9 +33,9 @@ from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
 
 TermKind = Literal["words", "math", "operators"]  # math: n-grams of LaTeX tokens
-_PATHS: Final = Paths(high=2, structures=True)  # of operator trees
+_PATHS = Paths(high=2, structures=True)  # of operator trees
 # Half of all formulas are repeats. A full cache takes about 30 MB.
-_CACHED_FORMULAS: Final = 1 << 15
+_CACHED_FORMULAS = 1 << 15
 
 
 class Terms(NamedTuple):

@@ -10,12 +10,11 @@ A newline ends a paragraph, until `one_line` makes the text fit into a run file.
 
 import re
 from itertools import pairwise
-from typing import Final
 
 from arqmath_bm25.analysis.html import Formula, read_body
 from arqmath_bm25.core.labs import MAX_ANSWER
 
-_PIECE: Final = re.compile(
+_PIECE = re.compile(
     r"\$\$(?:\\.|\$[^$\\]*\$|[^$\\])+?\$\$"  # `$$…$$`, in which `\text{$…$}` may stand
     r"|\$(?:\\.|[^$\\])+\$"
     r"|\\.|.",
@@ -23,23 +22,21 @@ _PIECE: Final = re.compile(
 )
 
 # LaTeXML left error marks in the collection's formulas, and tables whose cells are formulas.
-_ERROR_MARK: Final = re.compile(r"\\qvar@construct\{[^{}]*\}|\\par\b")
-_STRAY_ENTITY: Final = re.compile(r"(^|&)(\$?(?:\\displaystyle\s*)?)amp;")
-_CELLS: Final = re.compile(r"\\@@eqnarray(.*)", re.DOTALL)
-_DOLLAR: Final = re.compile(r"(\\.)|\$", re.DOTALL)
-_DISPLAYED: Final = re.compile(r"\\begin\{(?:align|alignat|eqnarray|equation|gather|multline)\*?\}")
+_ERROR_MARK = re.compile(r"\\qvar@construct\{[^{}]*\}|\\par\b")
+_STRAY_ENTITY = re.compile(r"(^|&)(\$?(?:\\displaystyle\s*)?)amp;")
+_CELLS = re.compile(r"\\@@eqnarray(.*)", re.DOTALL)
+_DOLLAR = re.compile(r"(\\.)|\$", re.DOTALL)
+_DISPLAYED = re.compile(r"\\begin\{(?:align|alignat|eqnarray|equation|gather|multline)\*?\}")
 
-_LIST_TAG: Final = re.compile(
-    r"<(/?)(ol|ul|li)(?:\s+start=\"(\d{1,4})\")?>(?:\s*<p>)?", re.IGNORECASE
-)
+_LIST_TAG = re.compile(r"<(/?)(ol|ul|li)(?:\s+start=\"(\d{1,4})\")?>(?:\s*<p>)?", re.IGNORECASE)
 
-_STOPS: Final = (".", "!", "?")
+_STOPS = (".", "!", "?")
 # A line that begins with a small letter or a displayed formula is no new paragraph.
-_STOP: Final = re.compile(r"\n+(?![a-z])|(?<![.!?])[.!?]++[\"')\]”’]*+(?=[^\S\n]++[^\sa-z])")
-_ABBREVIATION: Final = re.compile(
+_STOP = re.compile(r"\n+(?![a-z])|(?<![.!?])[.!?]++[\"')\]”’]*+(?=[^\S\n]++[^\sa-z])")
+_ABBREVIATION = re.compile(
     r"(?:\b(?:[a-z]\.)*[a-z]|\b(?:cf|eq|eqn|fig|prop|resp|thm|vs)|\A\d+)\Z", re.IGNORECASE
 )
-_LONGEST_ABBREVIATION: Final = 20  # characters, with room to spare
+_LONGEST_ABBREVIATION = 20  # characters, with room to spare
 
 
 def answer_text(body: str) -> str:

@@ -5,16 +5,15 @@ $PATH" have no formula, "for 5 $ we sell $n$ pieces" has one.
 """
 
 import re
-from typing import Final
 
-_SIGNS_OF_FORMULAS: Final = frozenset("\\^_{}")
-_WORD: Final = re.compile(r"[A-Za-z]{3}")
-_SHORT_WORD: Final = re.compile(r"(?<![A-Za-z])[a-z]{2,}")
-_AMOUNT: Final = re.compile(r"\s?[0-9][0-9.,]*")
-_ENDS_WITH_AMOUNT: Final = re.compile(r"[0-9][kmKM]?\s?\Z")
-_BEFORE: Final = re.compile(r"(?:(?P<amount>[0-9]\s?)|(?<![A-Za-z\\])(?P<currency>[A-Z]{1,3}))\$\Z")
-_MARKS: Final = frozenset(" \n\t,.;:/)–—-")  # which follow an amount
-_LONGEST: Final = 1000  # characters between two dollars of prose
+_SIGNS_OF_FORMULAS = frozenset("\\^_{}")
+_WORD = re.compile(r"[A-Za-z]{3}")
+_SHORT_WORD = re.compile(r"(?<![A-Za-z])[a-z]{2,}")
+_AMOUNT = re.compile(r"\s?[0-9][0-9.,]*")
+_ENDS_WITH_AMOUNT = re.compile(r"[0-9][kmKM]?\s?\Z")
+_BEFORE = re.compile(r"(?:(?P<amount>[0-9]\s?)|(?<![A-Za-z\\])(?P<currency>[A-Z]{1,3}))\$\Z")
+_MARKS = frozenset(" \n\t,.;:/)–—-")  # which follow an amount
+_LONGEST = 1000  # characters between two dollars of prose
 
 
 def is_money(text: str, begin: int, end: int) -> bool:

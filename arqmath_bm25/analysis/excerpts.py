@@ -1,11 +1,10 @@
 """Excerpts of a text: cut between words and formulas, never inside a formula."""
 
 from collections.abc import Sequence
-from typing import Final
 
 from arqmath_bm25.analysis.html import Content, Delimiters, Formula, read_body
 
-_MARKUP: Final = 12  # the largest ratio of a body to its text in characters; it is usually 2
+_MARKUP = 12  # the largest ratio of a body to its text in characters; it is usually 2
 
 
 def length_of(pieces: Sequence[str | Formula]) -> int:

@@ -9,7 +9,7 @@ navigation, header and footer. `kinds` decides which texts are such pages.
 
 import re
 from html import escape
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -17,26 +17,26 @@ from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.mathml import node_latex
 from arqmath_bm25.core.tables import names_in, read_table
 
-_TABLE: Final = {key: names_in(names) for key, names in read_table(__file__).items()}
-_MATHML_PREFIX: Final = re.compile(
+_TABLE = {key: names_in(names) for key, names in read_table(__file__).items()}
+_MATHML_PREFIX = re.compile(
     r"(</?)[a-z]{1,9}:(?=(?:math|semantics|annotation|m[a-z]{1,12})\b)", re.IGNORECASE
 )
-_DELIMITERS: Final = (
+_DELIMITERS = (
     (r"\(", r"\)"),
     (r"\[", r"\]"),
     ("$$", "$$"),
     ("$", "$"),
 )
-_OPENING: Final = tuple(begin for begin, _ in _DELIMITERS)
-_DELIMITER: Final = re.compile(r"\\[(\[]|\$")
-_BLOCK_HOLDERS: Final = frozenset(("div", "p", "pre"))
-_TEX_SCRIPT: Final = re.compile(r"<script\b[^<>]*\bmath/tex", re.IGNORECASE)
-_TAG: Final = re.compile(r"<(?P<end>/?)(?P<name>[a-z][^\s<>/]{0,40})[^<>]*+>", re.IGNORECASE)
-_NOT_NESTED: Final = names_in("br hr img p li dt dd tr td th meta link input wbr col")
-_DEEPEST_READ: Final = 200  # nested tags; a parser takes quadratic time for more
-_DEEPEST: Final = 100  # nested tags to write; of deeper ones only the text is written
-_SCRIPTS: Final = {"sub": "_", "sup": "^"}
-_TEXT_CHILD: Final = "-text"
+_OPENING = tuple(begin for begin, _ in _DELIMITERS)
+_DELIMITER = re.compile(r"\\[(\[]|\$")
+_BLOCK_HOLDERS = frozenset(("div", "p", "pre"))
+_TEX_SCRIPT = re.compile(r"<script\b[^<>]*\bmath/tex", re.IGNORECASE)
+_TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z][^\s<>/]{0,40})[^<>]*+>", re.IGNORECASE)
+_NOT_NESTED = names_in("br hr img p li dt dd tr td th meta link input wbr col")
+_DEEPEST_READ = 200  # nested tags; a parser takes quadratic time for more
+_DEEPEST = 100  # nested tags to write; of deeper ones only the text is written
+_SCRIPTS = {"sub": "_", "sup": "^"}
+_TEXT_CHILD = "-text"
 
 
 class Page(NamedTuple):

@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import zip_longest
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from arqmath_bm25.analysis.latex import arrange, read
 from arqmath_bm25.analysis.nesting import closing_edge
@@ -21,37 +21,37 @@ from arqmath_bm25.analysis.text import normalize
 from arqmath_bm25.core.tables import read_table
 
 LanguageName = Literal["isabelle", "coq", "lean"]
-FORMAL: Final[tuple[LanguageName, ...]] = get_args(LanguageName)
-_TABLE: Final[dict[str, Any]] = read_table(__file__)
-_SYMBOLS: Final[dict[str, str]] = _TABLE["symbols"]
-_POWER: Final = "^"
-_MARKS: Final = frozenset(_TABLE["marks"])
-_NEAR: Final = 4_000  # characters of a declaration that show its language
-_DEEPEST: Final = 100  # namespaces around a declaration
+FORMAL: tuple[LanguageName, ...] = get_args(LanguageName)
+_TABLE: dict[str, Any] = read_table(__file__)
+_SYMBOLS: dict[str, str] = _TABLE["symbols"]
+_POWER = "^"
+_MARKS = frozenset(_TABLE["marks"])
+_NEAR = 4_000  # characters of a declaration that show its language
+_DEEPEST = 100  # namespaces around a declaration
 
-_BRACKETS: Final = {
+_BRACKETS = {
     opening: re.compile(rf"(?P<open>{re.escape(opening)})|(?P<close>{re.escape(closing)})")
     for opening, closing in ("()", "{}", "[]", "⦃⦄")
 }
-_OPENING: Final = re.compile(r"(?<!\s)\s*+(?P<bracket>[({\[⦃])")
-_SPACE: Final = re.compile(r"\s*")
-_NOT_NEWLINE: Final = re.compile(r"[^\n]")
-_TYPE: Final = re.compile(r"\s:\s|\[[A-Z][\w.]*[\s\]]")
+_OPENING = re.compile(r"(?<!\s)\s*+(?P<bracket>[({\[⦃])")
+_SPACE = re.compile(r"\s*")
+_NOT_NEWLINE = re.compile(r"[^\n]")
+_TYPE = re.compile(r"\s:\s|\[[A-Z][\w.]*[\s\]]")
 
 # Letters that are symbols: Greek ones, and those of the double-struck and script alphabets.
-_SYMBOL_LETTERS: Final = "\u0370-\u03ff\u1f00-\u1fff\u2100-\u214f\U0001d400-\U0001d7ff"
-_LETTER: Final = rf"[^\W\d_{_SYMBOL_LETTERS}]"
-_TOKEN_FORM: Final = (
+_SYMBOL_LETTERS = "\u0370-\u03ff\u1f00-\u1fff\u2100-\u214f\U0001d400-\U0001d7ff"
+_LETTER = rf"[^\W\d_{_SYMBOL_LETTERS}]"
+_TOKEN_FORM = (
     rf"(?P<name>{_LETTER}(?:[\w'!?]|\.(?=[^\W\d]))*)|(?P<number>\d+)"
     r"|(?P<symbol>OWN(?<=[\w)\]])%(?:[A-Z]|[a-z]{3,9})\b"
     rf"|\\(?:[A-Za-z]+|<\^?[A-Za-z]+>)|->|<-|=>|:=|<=|>=|[^\w\s]|[{_SYMBOL_LETTERS}])"
 )
-_TOKEN: Final = re.compile(_TOKEN_FORM.replace("OWN", ""))
-_PART: Final = re.compile(r"[^\W\d_a-z]+(?![a-z])|[^\W\d_][^\W\d_A-Z]*|\d+")
-_LETTERS: Final = re.compile(rf"{_LETTER}+")
-_ISABELLE: Final = re.compile(r"\\<\^?([A-Za-z]+)>")
-_QUOTES: Final = '"‹\\'
-_KEPT: Final = 1 << 14
+_TOKEN = re.compile(_TOKEN_FORM.replace("OWN", ""))
+_PART = re.compile(r"[^\W\d_a-z]+(?![a-z])|[^\W\d_][^\W\d_A-Z]*|\d+")
+_LETTERS = re.compile(rf"{_LETTER}+")
+_ISABELLE = re.compile(r"\\<\^?([A-Za-z]+)>")
+_QUOTES = '"‹\\'
+_KEPT = 1 << 14
 
 
 class Declaration(NamedTuple):
@@ -137,8 +137,8 @@ class Language:
 
 
 # What is written so is of a language; see the table.
-_PROOFS: Final = ("sure", "unlike", "follows", "names", "signs")
-_NO_NAME: Final = re.compile(r"\W")
+_PROOFS = ("sure", "unlike", "follows", "names", "signs")
+_NO_NAME = re.compile(r"\W")
 _language = cache(Language)
 
 

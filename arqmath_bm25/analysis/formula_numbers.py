@@ -8,7 +8,7 @@ sub-expression is a range of positions.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from arqmath_bm25.analysis.terms import Lines, Spelling
 
 
-_BELOW: Final = np.uint64(BELOW)
-_EDGE_BITS: Final = 7
-_NONE: Final = -1  # the position before the first occurrence of a variable
+_BELOW = np.uint64(BELOW)
+_EDGE_BITS = 7
+_NONE = -1  # the position before the first occurrence of a variable
 
 
 def spelled(spelling: Spelling, columns: Columns) -> Iterator[tuple[Places, Numbers]]:

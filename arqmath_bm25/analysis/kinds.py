@@ -11,7 +11,7 @@ r"""The kind of a document or a query, found from its text alone.
 """
 
 import re
-from typing import Final, Literal
+from typing import Literal
 
 from arqmath_bm25.analysis.formal import language_of
 from arqmath_bm25.analysis.sources import is_latex, is_markdown
@@ -19,18 +19,18 @@ from arqmath_bm25.analysis.sources import is_latex, is_markdown
 Kind = Literal["post", "html", "latex", "markdown", "lean", "isabelle", "coq", "plain"]
 
 # Closing tags of the site's editor. `html.read_body` reads posts.
-_POST: Final = re.compile(
+_POST = re.compile(
     r"</(?:p|div|span|li|[uo]l|em|strong|code|pre|a|b|i|h[1-6]|blockquote|t[dhr])>|<br\s{0,9}/?>",
     re.IGNORECASE,
 )
-_ELEMENTS: Final = (
+_ELEMENTS = (
     "html|head|body|title|meta|link|base|article|section|main|nav|header|footer|aside|hgroup|figure|"
     "figcaption|picture|video|audio|svg|canvas|iframe|object|embed|form|fieldset|button|input|select|"
     "textarea|label|mark|font|center|time|address|dialog|template|noscript|script|style|caption|"
     r"colgroup|col|tfoot|wbr|nobr|(?:[a-z]{1,9}:)?math|[a-z]{1,20}-[a-z-]{1,30}"
 )
-_CLASSES: Final = "katex|MathJax|mjx-|math inline|math display|code math|mwe-math|ltx_|latex"
-_FOREIGN: Final = re.compile(
+_CLASSES = "katex|MathJax|mjx-|math inline|math display|code math|mwe-math|ltx_|latex"
+_FOREIGN = re.compile(
     r"<!doctype\b|<\?xml\b|<!\[CDATA\["
     rf"|</?(?:{_ELEMENTS})(?=[\s/>])"
     rf"|<(?:span|div|code|img|p|table)\b[^<>]{{0,500}}?\sclass=[\"']?[^\"'<>]{{0,200}}?(?:{_CLASSES})"
@@ -39,8 +39,8 @@ _FOREIGN: Final = re.compile(
     r"\s+){0,9}[a-z]+(?:=[^\s\"'<>=]+)?\s*/?>",
     re.IGNORECASE,
 )
-_LATEX_DOCUMENT: Final = re.compile(r"\\documentclass\b|\\begin\{document\}")
-_BEGINS_WITH_TAG: Final = re.compile(r"\s{0,99}<[a-z!?]", re.IGNORECASE)
+_LATEX_DOCUMENT = re.compile(r"\\documentclass\b|\\begin\{document\}")
+_BEGINS_WITH_TAG = re.compile(r"\s{0,99}<[a-z!?]", re.IGNORECASE)
 
 
 def kind_of(text: str) -> Kind:

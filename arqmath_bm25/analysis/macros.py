@@ -10,38 +10,38 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from arqmath_bm25.analysis.nesting import closing_edge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_STEPS: Final = 1000  # definitions and uses of one post
-_LONGEST: Final = 1000  # characters of a definition or an argument
-_LONGEST_FORMULA: Final = 20_000  # characters of a formula after expansion, unless it was longer
+_STEPS = 1000  # definitions and uses of one post
+_LONGEST = 1000  # characters of a definition or an argument
+_LONGEST_FORMULA = 20_000  # characters of a formula after expansion, unless it was longer
 
-_DEFINES: Final = re.compile(
+_DEFINES = re.compile(
     r"\\(?:(?P<command>(?:(?:re)?new|provide)command)|(?P<operator>DeclareMathOperator)"
     r"|(?P<document>(?:New|Renew|Provide|Declare)DocumentCommand)|(?P<pair>DeclarePairedDelimiter)"
     r"|(?P<alias>let)|[gx]?def)"
     r"(?![A-Za-z])"
 )
-_OR_COMMENT: Final = re.compile(rf"(?P<comment>(?<!\\)%[^\n]*+)|{_DEFINES.pattern}")
-_FOLLOWS: Final = re.compile(rf"[ \t]{{0,99}}+{_DEFINES.pattern}")  # another on the same line
-_COMMAND: Final = re.compile(r"\\([A-Za-z]+|.)", re.DOTALL)
-_NAME: Final = re.compile(r"(\*?)\s{0,9}(?:\{\s{0,9})?\\([A-Za-z]+|[^\s{}])\s{0,9}\}?")
-_COUNT: Final = re.compile(r"\s{0,9}\[([0-9])\](?:\s{0,9}\[([^\[\]]{0,100})\])?")
-_HASHES: Final = re.compile(r"(?:\s{0,9}#[1-9])+")
-_OPTION: Final = re.compile(r"\s{0,9}\[([^\[\]]{0,100})\]")
-_SIGNATURE: Final = re.compile(r"O\{[^{}]{0,100}\}|[mOos]")  # of \NewDocumentCommand
-_OPTIONAL: Final = re.compile(r"\s{0,9}(?:o|O\{(?P<default>[^{}]{0,100})\})")
-_ALIASED: Final = re.compile(r"\s{0,9}=?\s{0,9}(\\(?:[A-Za-z]+|.)|[^\s{}])")
-_TOKEN: Final = re.compile(r"\s{0,9}(\{|\\(?:[A-Za-z]+|.)|[^\s}])", re.DOTALL)
-_BRACE: Final = re.compile(r"\\.|(?P<open>\{)|(?P<close>\})", re.DOTALL)
-_PARAMETER: Final = re.compile(r"(\\[A-Za-z]+)?#([1-9])")
-_EDGE: Final = re.compile(r"\\(?:begin|end)\s*\{[A-Za-z]{1,40}\*?\}(?:\{[^{}]{0,40}\})?")
-_LAST_COMMAND: Final = re.compile(r"\\[A-Za-z]+\Z")
+_OR_COMMENT = re.compile(rf"(?P<comment>(?<!\\)%[^\n]*+)|{_DEFINES.pattern}")
+_FOLLOWS = re.compile(rf"[ \t]{{0,99}}+{_DEFINES.pattern}")  # another on the same line
+_COMMAND = re.compile(r"\\([A-Za-z]+|.)", re.DOTALL)
+_NAME = re.compile(r"(\*?)\s{0,9}(?:\{\s{0,9})?\\([A-Za-z]+|[^\s{}])\s{0,9}\}?")
+_COUNT = re.compile(r"\s{0,9}\[([0-9])\](?:\s{0,9}\[([^\[\]]{0,100})\])?")
+_HASHES = re.compile(r"(?:\s{0,9}#[1-9])+")
+_OPTION = re.compile(r"\s{0,9}\[([^\[\]]{0,100})\]")
+_SIGNATURE = re.compile(r"O\{[^{}]{0,100}\}|[mOos]")  # of \NewDocumentCommand
+_OPTIONAL = re.compile(r"\s{0,9}(?:o|O\{(?P<default>[^{}]{0,100})\})")
+_ALIASED = re.compile(r"\s{0,9}=?\s{0,9}(\\(?:[A-Za-z]+|.)|[^\s{}])")
+_TOKEN = re.compile(r"\s{0,9}(\{|\\(?:[A-Za-z]+|.)|[^\s}])", re.DOTALL)
+_BRACE = re.compile(r"\\.|(?P<open>\{)|(?P<close>\})", re.DOTALL)
+_PARAMETER = re.compile(r"(\\[A-Za-z]+)?#([1-9])")
+_EDGE = re.compile(r"\\(?:begin|end)\s*\{[A-Za-z]{1,40}\*?\}(?:\{[^{}]{0,40}\})?")
+_LAST_COMMAND = re.compile(r"\\[A-Za-z]+\Z")
 
 
 class Macro(NamedTuple):

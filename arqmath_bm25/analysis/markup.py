@@ -10,36 +10,36 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape, unescape
-from typing import Any, Final
+from typing import Any
 
 from arqmath_bm25.analysis.macros import Macros
 from arqmath_bm25.core.tables import names_in, read_table
 
-TABLE: Final[dict[str, Any]] = read_table(__file__)
-STATEMENTS: Final[dict[str, str]] = TABLE["statements"]
+TABLE: dict[str, Any] = read_table(__file__)
+STATEMENTS: dict[str, str] = TABLE["statements"]
 # Named on a page as statements are, and no documents of their own.
-NAMED: Final[dict[str, str]] = STATEMENTS | TABLE["named"]
+NAMED: dict[str, str] = STATEMENTS | TABLE["named"]
 # Of directives and roles, by what becomes of them.
-NAMES: Final[dict[str, frozenset[str]]] = {
+NAMES: dict[str, frozenset[str]] = {
     kind: names_in(names) for kind, names in TABLE["directives"].items()
 }
-PRIVATE: Final = re.compile("[\ue000-\uf8ff]")
-_SIGNS: Final = re.compile(r"[$\\]++")  # signs that could begin a formula
-_BLANKS: Final = re.compile(r"\s+")
-_SHOWN: Final = re.compile(r'<span title="([^"<>]*)"></span>')
-_FORMULA: Final = re.compile(r'(<span class="math-container">\$\$?)([^<>]*?)(\$\$?</span>)')
-_TAG: Final = re.compile(r"<[^<>]*>")
-_EDGE: Final = re.compile(
+PRIVATE = re.compile("[\ue000-\uf8ff]")
+_SIGNS = re.compile(r"[$\\]++")  # signs that could begin a formula
+_BLANKS = re.compile(r"\s+")
+_SHOWN = re.compile(r'<span title="([^"<>]*)"></span>')
+_FORMULA = re.compile(r'(<span class="math-container">\$\$?)([^<>]*?)(\$\$?</span>)')
+_TAG = re.compile(r"<[^<>]*>")
+_EDGE = re.compile(
     r'<h(?P<level>[1-6])(?P<of_heading>(?: [a-z-]+="[^"<>]*")*)>'
     r"(?P<heading>(?>(?:(?!</?h[1-6]\b).)*))</h(?P=level)>"
     r"|<div(?P<of_div>[^<>]*)>|(?P<end></div>)",
     re.DOTALL,
 )
-_OF_TARGET: Final = re.compile(r"\s?(?:\{(?:number|name)\}|%s)")  # in the text of a reference
-_NAMED_TARGET: Final = re.compile(r"\A!?(.*)<([^<>]*)>\Z", re.DOTALL)
-_TITLE: Final = re.compile(r"<strong>((?>(?:(?!</?(?:strong|div|p)\b).)*))</strong>", re.DOTALL)
-_LOWEST: Final = 7  # level of statements
-_ATTRIBUTE: Final = re.compile(r'([a-z-]{1,40})="([^"<>]*)"')
+_OF_TARGET = re.compile(r"\s?(?:\{(?:number|name)\}|%s)")  # in the text of a reference
+_NAMED_TARGET = re.compile(r"\A!?(.*)<([^<>]*)>\Z", re.DOTALL)
+_TITLE = re.compile(r"<strong>((?>(?:(?!</?(?:strong|div|p)\b).)*))</strong>", re.DOTALL)
+_LOWEST = 7  # level of statements
+_ATTRIBUTE = re.compile(r'([a-z-]{1,40})="([^"<>]*)"')
 
 
 def formula(latex: str, display: bool = False) -> str:

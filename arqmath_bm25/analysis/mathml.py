@@ -12,16 +12,16 @@ this program do. Presentation MathML without any LaTeX is written as LaTeX by it
 
 import re
 from html import unescape
-from typing import Any, Final
+from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser
 
 from arqmath_bm25.core.tables import read_table
 
-_TABLE: Final = read_table(__file__)
-_BEGIN: Final = re.compile(r"\balttext=([\"'])")
-_ENDS: Final = {quote: re.compile(rf"{quote}(?=\s+[a-z:]+=[\"']|\s*/?>)") for quote in "\"'"}
-_BREAK: Final = re.compile(r"(?<!\\)%\s+")
+_TABLE = read_table(__file__)
+_BEGIN = re.compile(r"\balttext=([\"'])")
+_ENDS = {quote: re.compile(rf"{quote}(?=\s+[a-z:]+=[\"']|\s*/?>)") for quote in "\"'"}
+_BREAK = re.compile(r"(?<!\\)%\s+")
 
 
 def source_latex(markup: str) -> str:
@@ -40,25 +40,25 @@ def source_latex(markup: str) -> str:
 
 
 # Macros of LaTeXML for the meaning of formulas, which no other program knows.
-_SEMANTIC_MACRO: Final = re.compile(r"[}A-Za-z]@{1,3}\s*[{(]")
-_LATEX_SIGN: Final = re.compile(r"[\\^_]")
-_WORD: Final = re.compile(r"[A-Za-z]{4}")
-_DEEPEST: Final = 50  # elements in elements
+_SEMANTIC_MACRO = re.compile(r"[}A-Za-z]@{1,3}\s*[{(]")
+_LATEX_SIGN = re.compile(r"[\\^_]")
+_WORD = re.compile(r"[A-Za-z]{4}")
+_DEEPEST = 50  # elements in elements
 
 
-_INVISIBLE: Final = dict.fromkeys("\u2061\u2062\u2063\u2064")  # products, values of functions
+_INVISIBLE = dict.fromkeys("\u2061\u2062\u2063\u2064")  # products, values of functions
 # Signs with a stroke that only `\not` and the plain sign write in LaTeX.
-_NEGATED: Final = {sign: rf"\not {plain}" for sign, plain in _TABLE["negated"].items()}
-_OF_TEXT: Final = str.maketrans({"{": r"\{", "}": r"\}"} | _NEGATED | _INVISIBLE)
-_PRIMES: Final = str.maketrans({"″": r"\prime\prime ", "‴": r"\prime\prime\prime "})
-_MATRIX_BRACKETS: Final = (
+_NEGATED = {sign: rf"\not {plain}" for sign, plain in _TABLE["negated"].items()}
+_OF_TEXT = str.maketrans({"{": r"\{", "}": r"\}"} | _NEGATED | _INVISIBLE)
+_PRIMES = str.maketrans({"″": r"\prime\prime ", "‴": r"\prime\prime\prime "})
+_MATRIX_BRACKETS = (
     ("(", ")"),
     ("[", "]"),
     ("|", "|"),
     ("‖", "‖"),
     ("∥", "∥"),
 )
-_SYMBOL: Final = re.compile(r"\S|[a-z]+|\\(?:operatorname\{)?[A-Za-z]+\}?")
+_SYMBOL = re.compile(r"\S|[a-z]+|\\(?:operatorname\{)?[A-Za-z]+\}?")
 
 
 def node_latex(math: Any) -> str:

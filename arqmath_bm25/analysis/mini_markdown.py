@@ -7,10 +7,9 @@ as `markdown_html` reads it, has more: lists, headings, escapes and images, whic
 
 import re
 from html import escape, unescape
-from typing import Final
 
 # Repeats are bounded, so that time is linear in the text; a comment has 600 characters at most.
-_MARKUP: Final = re.compile(
+_MARKUP = re.compile(
     r'(?P<span><span class="math-container"[^<>]{0,80}>)'
     r"|(?P<math>\$\$[^$]{1,600}\$\$|\$[^$]{1,600}\$)"
     r"|`(?P<code>[^`]{1,600})`"
@@ -18,7 +17,7 @@ _MARKUP: Final = re.compile(
     r"|\*\*(?P<strong>[^*\s](?:[^*]{0,600}[^*\s])?)\*\*"
     r"|(?P<mark>[*_])(?<!\w.)(?P<em>[^*_\s](?:[^*_]{0,600}[^*_\s])?)(?P=mark)(?!\w)"
 )
-_SPAN_END: Final = "</span>"
+_SPAN_END = "</span>"
 
 
 def comment_html(text: str) -> str:

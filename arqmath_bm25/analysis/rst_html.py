@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from html import escape
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.core import publish_doctree
@@ -23,13 +23,13 @@ from docutils.utils import SystemMessage
 from arqmath_bm25.analysis import markup
 from arqmath_bm25.core.tables import names_in, read_table
 
-_TABLE: Final[dict[str, Any]] = read_table(__file__)
-_TAGS: Final[dict[str, str]] = _TABLE["tags"]
-_DROPPED: Final = names_in(_TABLE["dropped"])
-_CODE: Final = names_in(_TABLE["code"])
-_DIRECTIVE: Final = re.compile(r"^[ \t]*\.\.[ \t]+([\w:+.-]+)::", re.MULTILINE)
-_ROLE: Final = re.compile(r":([A-Za-z][\w:+.-]{0,40}):`")
-_SETTINGS: Final = {
+_TABLE: dict[str, Any] = read_table(__file__)
+_TAGS: dict[str, str] = _TABLE["tags"]
+_DROPPED = names_in(_TABLE["dropped"])
+_CODE = names_in(_TABLE["code"])
+_DIRECTIVE = re.compile(r"^[ \t]*\.\.[ \t]+([\w:+.-]+)::", re.MULTILINE)
+_ROLE = re.compile(r":([A-Za-z][\w:+.-]{0,40}):`")
+_SETTINGS = {
     "_disable_config": True,
     "docinfo_xform": True,
     "doctitle_xform": False,

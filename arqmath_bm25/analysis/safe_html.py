@@ -9,7 +9,6 @@ formulas and prose are inserted in the form of the caller: as MathML, or for Mat
 import re
 from collections.abc import Callable
 from html import escape, unescape
-from typing import Final
 
 import nh3
 
@@ -28,23 +27,21 @@ from arqmath_bm25.core.tables import read_table
 # displayed.
 FormulaWriter = Callable[[Formula, bool], str]
 
-_TABLE: Final = read_table(__file__)
-_SANITISER: Final = nh3.Cleaner(
+_TABLE = read_table(__file__)
+_SANITISER = nh3.Cleaner(
     tags=set(_TABLE["tags"].split()),
     clean_content_tags=set(_TABLE["without_content"].split()),
     attributes={"*": set(), "a": {"href"}, "img": {"src", "alt"}},
     url_schemes={"http", "https"},
     link_rel="noopener noreferrer nofollow",
 )
-_TAG: Final = re.compile(r'(<[^<>"]*(?:"[^"]*"[^<>"]*)*>)')
-_CODE: Final = re.compile(r"<(/?)(?:code|pre)\b")
-_PRE_EDGE: Final = re.compile(r"(</?pre\b)", re.IGNORECASE)
-_LINE_END: Final = "\u2028"  # of a line of code, as `cut_spans` makes blanks of the others
-_BLOCK: Final = re.compile(r"</?(?:p|div|br|li|dd|td|blockquote)\b")
-_AND: Final = "\ue006"  # It replaces an `&` in text, for which nh3 takes more than linear time.
-_UNPRINTABLE: Final = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ue000-\uf8ff\ufffe\uffff]"
-)
+_TAG = re.compile(r'(<[^<>"]*(?:"[^"]*"[^<>"]*)*>)')
+_CODE = re.compile(r"<(/?)(?:code|pre)\b")
+_PRE_EDGE = re.compile(r"(</?pre\b)", re.IGNORECASE)
+_LINE_END = "\u2028"  # of a line of code, as `cut_spans` makes blanks of the others
+_BLOCK = re.compile(r"</?(?:p|div|br|li|dd|td|blockquote)\b")
+_AND = "\ue006"  # It replaces an `&` in text, for which nh3 takes more than linear time.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ue000-\uf8ff\ufffe\uffff]")
 
 
 def plain(text: str) -> str:

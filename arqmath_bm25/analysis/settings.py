@@ -1,6 +1,6 @@
 """Settings of the analysis of text and formulas. A change needs a new index."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -8,7 +8,7 @@ from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.core.configuration import Settings
 
 # This number is raised when the same settings give other terms; earlier indexes are stale then.
-VERSION: Final = 11
+VERSION = 11
 
 
 def _check_order(lengths: tuple[int, int]) -> tuple[int, int]:

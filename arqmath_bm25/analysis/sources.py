@@ -1,25 +1,25 @@
 """What shows that a text is LaTeX source or Markdown, and commands that an escape has cut."""
 
 import re
-from typing import Final, Literal
+from typing import Literal
 
 from arqmath_bm25.analysis.latex_html import MATH_ENVIRONMENT
 
 SourceName = Literal["latex", "markdown"]
 
 # Private-use characters, which were removed from the input.
-BLOCK_END: Final = "\ue001"
-CODE_DOLLAR: Final = "\ue004"
-CODE_BACKSLASH: Final = "\ue005"
-_HIDE_CODE: Final = str.maketrans("$\\", CODE_DOLLAR + CODE_BACKSLASH)
+BLOCK_END = "\ue001"
+CODE_DOLLAR = "\ue004"
+CODE_BACKSLASH = "\ue005"
+_HIDE_CODE = str.maketrans("$\\", CODE_DOLLAR + CODE_BACKSLASH)
 
-_ENVIRONMENT: Final = re.compile(rf"(?!{MATH_ENVIRONMENT})\\begin\{{[A-Za-z]{{1,40}}+\*?\}}")
-_COMMAND: Final = re.compile(
+_ENVIRONMENT = re.compile(rf"(?!{MATH_ENVIRONMENT})\\begin\{{[A-Za-z]{{1,40}}+\*?\}}")
+_COMMAND = re.compile(
     r"\\(?:documentclass|(?:sub){0,2}section|chapter|emph|item|cite|footnote|newtheorem)(?![A-Za-z])"
     r"|\\[\"'`]\{?[aeiouAEIOU]"
 )
 # The rests of \alpha, \beta, … if a program read the backslash and the letter as an escape.
-_LOST_ESCAPES: Final = {
+_LOST_ESCAPES = {
     "\x07": ("a", "lpha|pprox|ngle|rcsin|rctan|rccos|st"),
     "\x08": ("b", "eta|ar|inom|egin|igl|igr|igcup|igcap|ig|oldsymbol|mod|ullet|matrix|f"),
     "\t": ("t", r"imes|heta|ext|au(?=[_^$})\\])|ilde|riangle|frac|anh"),
@@ -27,13 +27,13 @@ _LOST_ESCAPES: Final = {
     "\x0c": ("f", "rac|orall|lat"),
     "\r": ("r", "ho|ight|angle|ightarrow|floor|ceil"),
 }
-_LOST: Final = re.compile(
+_LOST = re.compile(
     "|".join(rf"{sign}(?:{rests})(?![A-Za-z])" for sign, (_, rests) in _LOST_ESCAPES.items())
 )
-_CODE: Final = re.compile(
+_CODE = re.compile(
     r"\$`(?P<math>[^`\n]{1,999}+)`\$|(?P<ticks>`{1,2}+)(?P<code>[^`]{1,999}+)(?P=ticks)"
 )
-_MARKDOWN: Final = re.compile(
+_MARKDOWN = re.compile(
     r"^ {0,3}(?:#{1,6} \S|```|~~~)|\*\*[^*\s][^*\n]{0,200}+\*\*"
     r"|\]\([^()\s]{1,200}+\)",
     re.MULTILINE,

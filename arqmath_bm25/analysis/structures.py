@@ -17,19 +17,19 @@ time (`formula_numbers`).
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from arqmath_bm25.analysis.trees import EDGES, PLACE, Tree, anonymised
 
-SMALLEST: Final = 3  # nodes of a sub-expression
-LARGEST: Final = 40
+SMALLEST = 3  # nodes of a sub-expression
+LARGEST = 40
 # Each character is up to two units of UTF-16, and Lucene and OpenSearch cut tokens at 255 units.
-LONGEST_TERM: Final = 127
-BASE: Final = 0xD1342543DE82EF95  # of the numbers of terms; odd and without a pattern
-BELOW: Final = 0xD6E8FEB86659FD93  # factor of the arguments in the hash of a sub-expression
-FACTORS: Final = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # SplitMix64 (Steele et al. 2014)
-RANK_BITS: Final = 24  # of the hash of a sub-expression, by which arguments are ordered
-_WORD: Final = (1 << 64) - 1
+LONGEST_TERM = 127
+BASE = 0xD1342543DE82EF95  # of the numbers of terms; odd and without a pattern
+BELOW = 0xD6E8FEB86659FD93  # factor of the arguments in the hash of a sub-expression
+FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # SplitMix64 (Steele et al. 2014)
+RANK_BITS = 24  # of the hash of a sub-expression, by which arguments are ordered
+_WORD = (1 << 64) - 1
 
 
 class Outline(NamedTuple):

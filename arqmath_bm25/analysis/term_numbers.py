@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from array import array
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.uint64]
     Places = NDArray[np.int64]
 
-_BASE: Final = np.uint64(BASE)
+_BASE = np.uint64(BASE)
 _FIRST, _SECOND = map(np.uint64, FACTORS)
 _powers = np.ones(1, np.uint64)
 
@@ -209,4 +209,4 @@ def anonymised_symbols(columns: Columns, symbols: Pieces) -> NDArray[np.bool_]:
     return hidden
 
 
-EDGE_PIECES: Final = pieces(EDGES.values())
+EDGE_PIECES = pieces(EDGES.values())

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
 from operator import add
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from arqmath_bm25.analysis.latex import VARIABLES
 from arqmath_bm25.analysis.structures import structures
 from arqmath_bm25.analysis.trees import EDGES, PLACE, Tree, anonymised
 
-LONGEST: Final = 5  # tokens of a pattern
+LONGEST = 5  # tokens of a pattern
 
 
 def _written_variables() -> list[tuple[str, ...]]:
@@ -45,7 +45,7 @@ def _written_variables() -> list[tuple[str, ...]]:
 
 
 # The forms of a variable by the distance to its last occurrence, then by position in a pattern.
-WRITTEN: Final = _written_variables()
+WRITTEN = _written_variables()
 
 
 def paths(tree: Tree, low: int = 2, high: int = 3) -> list[str]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import pairwise
 from threading import Lock
-from typing import Final, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import Stemmer
 
@@ -21,9 +21,9 @@ from arqmath_bm25.core.tables import read_table
 
 T = TypeVar("T")
 
-_TABLE: Final = read_table(__file__)
-STOP_WORDS: Final = frozenset(_TABLE["stop_words"].split())
-SINGULARS: Final[dict[str, str]] = _TABLE["singulars"]
+_TABLE = read_table(__file__)
+STOP_WORDS = frozenset(_TABLE["stop_words"].split())
+SINGULARS: dict[str, str] = _TABLE["singulars"]
 
 
 def _vowel_signs() -> str:
@@ -40,23 +40,23 @@ def _vowel_signs() -> str:
 
 
 # Han ideographs and kana are written without blanks between words.
-_IDEOGRAPHS: Final = (
+_IDEOGRAPHS = (
     "\u3005\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\U00020000-\U0003ffff"
 )
 # Thai, Lao, Burmese and Khmer have no blanks between words either, and pairs of their letters mean
 # little.
-_UNDIVIDED: Final = re.compile("[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff]{2}")
-_LETTER: Final = rf"[^\W\d_{_IDEOGRAPHS}]"
+_UNDIVIDED = re.compile("[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff]{2}")
+_LETTER = rf"[^\W\d_{_IDEOGRAPHS}]"
 _WORD = re.compile(r"[^\W\d_]+|\d+")
-_IDEOGRAPH: Final = re.compile(f"[{_IDEOGRAPHS}]")
+_IDEOGRAPH = re.compile(f"[{_IDEOGRAPHS}]")
 _ASCII_WORD = re.compile("[a-z]+|[0-9]+")  # For folded ASCII it is twice as fast as _WORD.
 _OTHERS = {chr(code): " " for code in range(128) if not chr(code).isalnum()}
 _ALPHANUMERIC = str.maketrans(_OTHERS)
 _LETTERS = str.maketrans({**_OTHERS, **dict.fromkeys("0123456789", " ")})
 _CONTRACTION = re.compile(r"(?:n['’]t|['’](?:s|re|ve|ll|d|m))\b")
-MAX_WORD: Final = 100  # characters; Lucene splits tokens at 255
-_KEPT_WORDS: Final = 1 << 16  # about 10 MB
+MAX_WORD = 100  # characters; Lucene splits tokens at 255
+_KEPT_WORDS = 1 << 16  # about 10 MB
 _MAY_BE_MARKS = re.compile(r"[^\w\s\0-\u02ff]{31,}")
 _MAX_MARKS = 30  # on one character, as in UAX #15's stream-safe text format
 
@@ -92,8 +92,8 @@ def _unmarked_letters() -> dict[int, str]:
     return letters
 
 
-_UNMARKED: Final = _unmarked_letters()
-_PREFIX: Final = re.compile(
+_UNMARKED = _unmarked_letters()
+_PREFIX = re.compile(
     rf"(?<![^\W_])({'|'.join(_TABLE['prefixes'].split())})[-\u2010](?=[^\W\d_]{{3}})"
 )
 

@@ -14,12 +14,11 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Final
 
 from arqmath_bm25.core.errors import InputError
 
-TRUSTED: Final = set[str]()  # tokenizers that configurations of the user name
-_KEY: Final = "analysis.latex.tokenizer"
+TRUSTED = set[str]()  # tokenizers that configurations of the user name
+_KEY = "analysis.latex.tokenizer"
 
 
 @cache

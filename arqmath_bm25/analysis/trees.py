@@ -1,14 +1,14 @@
 """Formulas as trees, with or without the names of their variables."""
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from arqmath_bm25.analysis.latex import VARIABLES
 
-LOWER: Final = "_"  # the edge to a subscript
+LOWER = "_"  # the edge to a subscript
 # How edges, which are one character each, are written in terms.
-EDGES: Final = {chr(code): f"~{chr(code)}~" for code in range(128)} | {"~": "~"}
-PLACE: Final = "\\?"
+EDGES = {chr(code): f"~{chr(code)}~" for code in range(128)} | {"~": "~"}
+PLACE = "\\?"
 
 
 class Tree(NamedTuple):

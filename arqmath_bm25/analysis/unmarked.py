@@ -11,19 +11,19 @@ with a letter are formulas. So "and/or", "C++", `file_name` and "p = .05" remain
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 from arqmath_bm25.analysis.html import Content, Formula
 from arqmath_bm25.core.tables import by_name, read_table
 
-_TABLE: Final[dict[str, Any]] = read_table(__file__)
-_WORDS: Final[dict[str, list[str]]] = {key: text.split() for key, text in _TABLE["words"].items()}
+_TABLE: dict[str, Any] = read_table(__file__)
+_WORDS: dict[str, list[str]] = {key: text.split() for key, text in _TABLE["words"].items()}
 
 
-_KIND_OF: Final = by_name(_TABLE["kinds"])
-_SIGNS: Final = "".join(sign for sign in _KIND_OF if len(sign) == 1 and sign.isalnum())  # ², ℝ
-_SIGN_KINDS: Final = frozenset("pru=+^_")
-_LETTERS: Final = rf"[^\W\d_{_SIGNS}]+"
+_KIND_OF = by_name(_TABLE["kinds"])
+_SIGNS = "".join(sign for sign in _KIND_OF if len(sign) == 1 and sign.isalnum())  # ², ℝ
+_SIGN_KINDS = frozenset("pru=+^_")
+_LETTERS = rf"[^\W\d_{_SIGNS}]+"
 
 
 def _signs_of_kinds() -> Iterator[str]:
@@ -35,7 +35,7 @@ def _signs_of_kinds() -> Iterator[str]:
             yield from (character for character in sign if character not in "-.:!")
 
 
-_TOKEN: Final = re.compile(
+_TOKEN = re.compile(
     r"(?P<x>(?:\b[CD]:\\|https?://|[\w.]{1,99}@)\S*"
     rf"|\\\\|\\(?:{'|'.join(_WORDS['commands'])})(?![A-Za-z])(?:\{{[^{{}}]{{0,999}}\}})?)"
     r"|(?P<c>\\(?:(?:left|right)\s?\.|[A-Za-z]{2,}|[{}|,;!]))"
@@ -46,36 +46,36 @@ _TOKEN: Final = re.compile(
     r"|(?P<sign><=>|[-=]>|[<>!:]=|\*\*|\.\.\.|.)",
     re.DOTALL,
 )
-_INNER: Final = r"\((?:[^()wx]|\([^()wx]{0,99}\)){0,99}\)"
-_GROUP: Final = rf"\((?:[^()wx]|{_INNER}){{0,200}}\)"
-_ITEM: Final = (
+_INNER = r"\((?:[^()wx]|\([^()wx]{0,99}\)){0,99}\)"
+_GROUP = rf"\((?:[^()wx]|{_INNER}){{0,200}}\)"
+_ITEM = (
     rf"(?:{_GROUP}|[cvngOFDpurBdi=+\-^_|']|[,:](?=[cvngOFp(])"
     r"|(?<=v):s(?=[vcp](?:\^B)?s?[=c]))"
 )
 # A blank ends a run between letters and numbers, but for f(x) g(x), lim n->oo a_n, dy/dx = x y.
-_JOINT: Final = (
+_JOINT = (
     r"s(?![vng(])|(?<![vng)'])s|(?<=\))s(?=v\()|(?<=Osv=[gn])s|(?<=Osvs=s[gn])s"
     r"|(?<=ps=sv)s|(?<=ps=s-v)s"
 )
-_RUN: Final = re.compile(rf"{_ITEM}(?>(?:(?:{_JOINT})?{_ITEM})*)")
-_BEFORE: Final = re.compile(r"(?:[=+r^_,:'su]|-s)+")
-_AFTER: Final = frozenset("=+-r^_,:s")
-_HAS_LETTER: Final = re.compile("[cvgpOFB]")
-_PROOF: Final = re.compile(
+_RUN = re.compile(rf"{_ITEM}(?>(?:(?:{_JOINT})?{_ITEM})*)")
+_BEFORE = re.compile(r"(?:[=+r^_,:'su]|-s)+")
+_AFTER = frozenset("=+-r^_,:s")
+_HAS_LETTER = re.compile("[cvgpOFB]")
+_PROOF = re.compile(
     r"[cOp]|[vngF)']\^|(?<!_)v_[B(]|F\(|(?<!ns)[vn)]u|[vgB)']s?r|rs?[vgp(]"
     r"|ns?\+s?ns?[+\-=]s?n|[vg]s?\+s?[vgn]|v'{0,3}\([vgn](?:,[vgn])*\)|v,v"
     r"|[vgn]s?[+\-]s?[vgn]s?=|=s?[vgn]s?[+\-]s?[vgn]"
     r"|sis|v\(v\|v|\|s?[=r]s?[vgn|(]|v:s?v(?:\^B)?s?="
 )
-_MARK: Final = re.compile(
+_MARK = re.compile(
     r"(?=[vgB)'D]s?[=+]s?-?[vngcp(D]|ns?[=+\-]s?[vgD(]|[vg]s?-s?n)|v(?=\()|g|Fs?(?=[vn])"
     r"|Ds?(?=[vD])"
 )
-_TAKES_ARGUMENT: Final = frozenset("c^_BO")
-_OPERANDS: Final = frozenset("cvgnB)'up")
+_TAKES_ARGUMENT = frozenset("c^_BO")
+_OPERANDS = frozenset("cvgnB)'up")
 # What stands before and after a word that is an operator: x in A, a = b mod n, n choose k.
-_LETTER_OR_NUMBER: Final = r"\s(?:[0-9]+|[A-Za-z])(?![A-Za-z0-9])"
-_INFIX: Final = {
+_LETTER_OR_NUMBER = r"\s(?:[0-9]+|[A-Za-z])(?![A-Za-z0-9])"
+_INFIX = {
     "in": (
         re.compile(r"[a-z]\s$"),
         re.compile(r"\s(?:[A-Z](?![\w.]|\s[a-z]{3})|[\[{][\w-]|\\(?:math|left|\{))"),
@@ -83,62 +83,62 @@ _INFIX: Final = {
     "mod": (re.compile(r"\s$"), re.compile(_LETTER_OR_NUMBER)),
     "choose": (re.compile(r"(?<![A-Za-z])(?!I)\w\s$"), re.compile(_LETTER_OR_NUMBER)),
 }
-_FACTORS: Final = frozenset("=+^")  # A short word next to one of these is a product.
-_OPERATOR_BEFORE: Final = re.compile(r"[=+*<>^~](\s?)$")
-_OPERATOR: Final = re.compile(r"(\s?)(?:[=+*<>^~]|-[^\s-])")
-_BOUND: Final = r"[_^](?:[0-9({\\-]|[A-Za-z](?![A-Za-z_]))"
+_FACTORS = frozenset("=+^")  # A short word next to one of these is a product.
+_OPERATOR_BEFORE = re.compile(r"[=+*<>^~](\s?)$")
+_OPERATOR = re.compile(r"(\s?)(?:[=+*<>^~]|-[^\s-])")
+_BOUND = r"[_^](?:[0-9({\\-]|[A-Za-z](?![A-Za-z_]))"
 # What makes a name before a blank an operator: sum q^n, int x^2 dx, lim a_n, max 1/x.
-_SUMMAND: Final = rf"[A-Za-z](?:{_BOUND}|'?\(|\s?->)|1/[A-Za-z](?![A-Za-z])"
-_FOLLOWED: Final = {
+_SUMMAND = rf"[A-Za-z](?:{_BOUND}|'?\(|\s?->)|1/[A-Za-z](?![A-Za-z])"
+_FOLLOWED = {
     "O": re.compile(rf"{_BOUND}|\s(?:{_SUMMAND})"),
     "R": re.compile(rf"{_BOUND}|[({{]"),
     "N": re.compile(r"\((?!s\))"),  # norm(s) is a plural
     "F": re.compile(rf"{_BOUND}|\s?(?:[A-Za-z0-9α-ω](?![A-Za-z])|\\)|\([^)]"),
 }
-_NAMES_OF_OPERATORS: Final = frozenset(_WORDS["operators"])
+_NAMES_OF_OPERATORS = frozenset(_WORDS["operators"])
 # What makes a name an operator: dim V = …, ker + …
-_OPERAND_AFTER: Final = re.compile(
+_OPERAND_AFTER = re.compile(
     rf"(?:\s(?:{'|'.join(_WORDS['operators'])})){{0,3}}(?:\s[A-Za-z]{{1,2}})?\s?[=+<>≤≥≠]"
 )
-_CAPITAL_AFTER: Final = re.compile(r"\s[A-Z](?![A-Za-z])")
-_AFTER_LETTER: Final = re.compile(rf"[_),'/:|\\]|\.?$|\s(?:{'|'.join(_WORDS['after_letter'])})\b")
-_BRACE: Final = re.compile(r"\\.|[{}]", re.DOTALL)
-_LONGEST: Final = 999  # characters of an argument in braces
-_ARGUMENT: Final = re.compile(
+_CAPITAL_AFTER = re.compile(r"\s[A-Z](?![A-Za-z])")
+_AFTER_LETTER = re.compile(rf"[_),'/:|\\]|\.?$|\s(?:{'|'.join(_WORDS['after_letter'])})\b")
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_LONGEST = 999  # characters of an argument in braces
+_ARGUMENT = re.compile(
     r"(?P<name>sqrt|(?<![A-Za-z\\])(?:norm|abs)|[\^_])"
     r"\((?P<inner>(?:[^()]|\([^()]{0,99}\)){0,99})\)"
 )
-_LONG_SCRIPT: Final = re.compile(r"(?<=[\^_])[0-9]{2,99}|(?<=_)[a-z]{2,3}(?![A-Za-z])")
+_LONG_SCRIPT = re.compile(r"(?<=[\^_])[0-9]{2,99}|(?<=_)[a-z]{2,3}(?![A-Za-z])")
 # Before a capital or after another operator; elsewhere they are products of letters.
-_IMAGE_OR_TRACE: Final = re.compile(
+_IMAGE_OR_TRACE = re.compile(
     r"(?<![\w\\^])(?:im|tr)(?=\s[A-Z])|(?<=(?:dim|ker|det|deg) )(?:im|tr)(?![A-Za-z])"
 )
-_TYPED: Final = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{2,9}(?![A-Za-z])|<=>|[-=]>|!=|\*\*")
+_TYPED = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{2,9}(?![A-Za-z])|<=>|[-=]>|!=|\*\*")
 
 
 # Each proof and each mark needs one of these: a sign, a letter beside a bracket, a comma or a minus
 # between letters and numbers, or the name of a letter or a function. Few texts of prose have one.
-_NEEDED_SIGNS: Final = re.compile(
+_NEEDED_SIGNS = re.compile(
     "[" + re.escape("".join(sorted({*"\\^_", *_signs_of_kinds()}))) + "\u0391-\u03c9]"
 )
-_LETTER: Final = r"[^\W\d_]"
-_DIGIT: Final = "[\\d½⅓¼¾⅔]"
+_LETTER = r"[^\W\d_]"
+_DIGIT = "[\\d½⅓¼¾⅔]"
 # The search is fastest for an expression that begins with a class of signs.
-_NEEDED_PLACES: Final = re.compile(
+_NEEDED_PLACES = re.compile(
     rf"[(\[{{,\-−/](?:(?<={_LETTER}[(\[{{])|(?<=['’][(\[{{])|(?<=[\w'’!],)(?={_LETTER})"
     rf"|(?<={_DIGIT}[-−/])|(?<={_DIGIT}\s[-−/])|(?<=\s\s[-−/])"
     rf"|(?:(?<={_LETTER}[-−/])|(?<={_LETTER}\s[-−/]))(?=\s*+(?:\.|{_DIGIT})))"
 )
-_NEEDED_INFIXES: Final = re.compile(r"(?<=[\w)] )(?:in [A-Z\[{\\]|(?:mod|choose) \w)")
-_NEEDED_NAMES: Final = frozenset(
+_NEEDED_INFIXES = re.compile(r"(?<=[\w)] )(?:in [A-Z\[{\\]|(?:mod|choose) \w)")
+_NEEDED_NAMES = frozenset(
     name for name, kind in _KIND_OF.items() if kind in "gFR" and name.isalpha()
 )
-_NAME: Final = re.compile("[A-Za-z]{2,}")
+_NAME = re.compile("[A-Za-z]{2,}")
 # Words of prose between blanks, which belong to no formula; short ones after another word.
-_NAMES: Final = "|".join(filter(str.isalpha, (*_KIND_OF, *_WORDS["operators"])))
-_WORD: Final = rf"(?!(?:{_NAMES})\b)[A-Za-z]{{3,}}"
-_END: Final = r"[.,:;?]?(?=\s)"
-_PROSE: Final = re.compile(
+_NAMES = "|".join(filter(str.isalpha, (*_KIND_OF, *_WORDS["operators"])))
+_WORD = rf"(?!(?:{_NAMES})\b)[A-Za-z]{{3,}}"
+_END = r"[.,:;?]?(?=\s)"
+_PROSE = re.compile(
     rf"(?<!\s)\s+{_WORD}{_END}(?:\s+(?:{_WORD}|{'|'.join(_WORDS['english'])}){_END})*"
 )
 

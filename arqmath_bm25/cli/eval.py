@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from itertools import groupby, product
 from pathlib import Path
 from statistics import fmean
-from typing import Final, Literal
+from typing import Literal
 
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import (
@@ -49,18 +49,18 @@ from arqmath_bm25.runs.task_rules import detect_task
 from arqmath_bm25.tasks import trust
 
 # The endings of run files; NLPS has .txt.
-_ENDINGS: Final = {".tsv", ".trec", ".txt"}
-_IDS: Final = {"visual_v2": " (visual ids of v2)", "formula": " (formula ids)"}
+_ENDINGS = {".tsv", ".trec", ".txt"}
+_IDS = {"visual_v2": " (visual ids of v2)", "formula": " (formula ids)"}
 
 # How many ranks --why compares, and how many causes of a move it shows.
-_WHY_DEPTH: Final = 10
-_MAX_CAUSES: Final = 5
+_WHY_DEPTH = 10
+_MAX_CAUSES = 5
 
 # Scores are shown with four digits.
-_ROUNDING: Final = 5e-5
-_PRIMED: Final = "′: documents without a judgment are left out"
-_TEST: Final = "p < .05 (randomization test, corrected by Holm)"
-_COMPARISON_HEADER: Final = [
+_ROUNDING = 5e-5
+_PRIMED = "′: documents without a judgment are left out"
+_TEST = "p < .05 (randomization test, corrected by Holm)"
+_COMPARISON_HEADER = [
     "run",
     "mean",
     "difference",
@@ -73,7 +73,7 @@ _COMPARISON_HEADER: Final = [
 ]
 
 # Columns that a narrow terminal leaves out, in this order.
-_DISPENSABLE: Final = ("p t-test", "p random.", "mean", "Holm t-test")
+_DISPENSABLE = ("p t-test", "p random.", "mean", "Holm t-test")
 
 
 @dataclass

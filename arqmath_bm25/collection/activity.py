@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from arqmath_bm25.core.workers.local import HERE
 
 Attributes = dict[str, str]
 
-_ID: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")  # -1 is the site's own user
+_ID = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")  # -1 is the site's own user
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ def good_rows(
             counts[reason] += 1
 
 
-KINDS: Final = {root: RowKind(root, **what) for root, what in read_table(__file__).items()}
+KINDS = {root: RowKind(root, **what) for root, what in read_table(__file__).items()}
 COMMENTS, USERS = KINDS["comments"], KINDS["users"]
 
 

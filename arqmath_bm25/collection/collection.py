@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
-from typing import Any, Final, Literal, Self
+from typing import Any, Literal, Self
 
 from arqmath_bm25.collection.dump import parsed_rows
 from arqmath_bm25.collection.file_collection import is_file_collection
@@ -31,8 +31,8 @@ from arqmath_bm25.core.sample_data import NLPS_SAMPLE, SAMPLE
 from arqmath_bm25.core.stores import readable_manifest, stores
 from arqmath_bm25.core.writing import sources
 
-INDEXES: Final = Path("indexes")
-_UNTIL: Final = re.compile(r"[0-9]{4}|none")
+INDEXES = Path("indexes")
+_UNTIL = re.compile(r"[0-9]{4}|none")
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -18,7 +18,7 @@ from http.client import HTTPException, HTTPMessage, HTTPResponse
 from pathlib import Path
 from socket import gaierror
 from ssl import SSLCertVerificationError
-from typing import IO, Final
+from typing import IO
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -28,15 +28,15 @@ from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.writing import refuse_planted
 from arqmath_bm25.version import __version__
 
-SCHEMES: Final = ("http", "https")
-PAUSES: Final = (1.0, 2.0, 4.0, 8.0, 16.0)  # seconds before the next attempt; then it is given up
-_TIMEOUT: Final = 60.0  # seconds without a byte
-_BLOCK: Final = 1 << 18
-_MB: Final = 1_000_000
-_BUSY: Final = {408, 425, 429, 500, 502, 503, 504}  # worth another attempt
-_ABSENT: Final = {404, 410}
-_NUMBER: Final = re.compile(r"[0-9]{1,19}")
-_CONTENT_RANGE: Final = re.compile(r"bytes ([0-9]{1,19})-[0-9]{1,19}/([0-9]{1,19})")
+SCHEMES = ("http", "https")
+PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0)  # seconds before the next attempt; then it is given up
+_TIMEOUT = 60.0  # seconds without a byte
+_BLOCK = 1 << 18
+_MB = 1_000_000
+_BUSY = {408, 425, 429, 500, 502, 503, 504}  # worth another attempt
+_ABSENT = {404, 410}
+_NUMBER = re.compile(r"[0-9]{1,19}")
+_CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,19})-[0-9]{1,19}/([0-9]{1,19})")
 
 
 class AbsentError(InputError):

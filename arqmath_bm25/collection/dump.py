@@ -20,7 +20,7 @@ from functools import lru_cache, partial
 from html import escape
 from itertools import pairwise, repeat
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -36,16 +36,16 @@ PlaceOf = Callable[[dict[str, str]], tuple[int, ...] | str]
 F = TypeVar("F")
 
 # The stubs of lxml do not know "internal".
-_OPTIONS: Final[Any] = {"resolve_entities": "internal", "no_network": True, "huge_tree": True}
+_OPTIONS: Any = {"resolve_entities": "internal", "no_network": True, "huge_tree": True}
 _BLOCK = 1 << 20  # bytes read at a time
-_RANGE: Final = 1 << 24  # bytes that one worker scans at a time
+_RANGE = 1 << 24  # bytes that one worker scans at a time
 _ROW = b"<row "
 _MAX_HEAD = 1 << 16  # a dump shows its root element and first row within this many bytes
 _ROOT = re.compile(rb"<([A-Za-z][\w.-]*)")
 _PROLOGUE = re.compile(rb"^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>)?(?:\s|<!--.*?-->)*", re.DOTALL)
 # Ids of the archive's records, in the one way to write them. NumPy's integers hold them all.
-ID: Final = re.compile("[1-9][0-9]{0,17}")
-BROKEN: Final = "broken rows"
+ID = re.compile("[1-9][0-9]{0,17}")
+BROKEN = "broken rows"
 _PART = re.compile(
     rb"""(?>(?:\s+|<!--(?>(?:[^-<]+|-(?!->)|<(?!row\s))*)-->)*)
     (?:(?P<row><row\s(?:[^<>"'/]++|/(?!>)|"[^<"]*+"|'[^<']*+')*(?:/>|>\s*+</row\s*+>))
@@ -58,7 +58,7 @@ _HAS_ID = re.compile(rb"""\sId\s*+=\s*+["']""")
 _FRAME = re.compile(r'<row(?: [A-Z][A-Za-z]*=")+ ?/>')  # all but its values
 _NAME = re.compile(r" (\w+)=")
 # The references of such a row, and of one that was parsed, as they are resolved in turn.
-_REFERENCES: Final = {
+_REFERENCES = {
     "&lt;": "<",
     "&gt;": ">",
     "&quot;": '"',
@@ -69,7 +69,7 @@ _REFERENCES: Final = {
 }
 _UNUSUAL_REFERENCE = re.compile(rb"&(?!(?:lt|gt|amp|quot|#x[AD]);)")
 # Bytes that such a row has only at its begin. 0xEF is the first one of U+FFFE, which XML forbids.
-_UNUSUAL_BYTES: Final = bytes(range(0x20)) + b"<\xef"
+_UNUSUAL_BYTES = bytes(range(0x20)) + b"<\xef"
 
 # Characters that XML 1.0 forbids, raw and as references: `&#x1F;` occurs in the archive's dumps.
 _FORBIDDEN_RAW = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")

@@ -13,7 +13,7 @@ import zlib
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Final, Literal
+from typing import Literal
 from urllib.parse import quote, urlsplit
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
@@ -24,11 +24,11 @@ from arqmath_bm25.core.progress import progress
 from arqmath_bm25.core.writing import alone, complete, refuse_planted
 
 Outcome = Literal["fetched", "there", "differs", "absent"]
-_BLOCK: Final = 1 << 20
-_MB: Final = 1_000_000
-_AT_MOST: Final = 2  # times the published size may be declared: the sizes are rounded
+_BLOCK = 1 << 20
+_MB = 1_000_000
+_AT_MOST = 2  # times the published size may be declared: the sizes are rounded
 # What zipfile raises for archives that are none, or damaged: bad text, numbers and offsets, too.
-_DAMAGE: Final = (
+_DAMAGE = (
     BadZipFile, zlib.error, struct.error, EOFError, ValueError, LookupError, ArithmeticError,
     RuntimeError, MemoryError, OSError,
 )  # fmt: skip

@@ -11,14 +11,14 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.tables import read_table
 
-TABLE: Final[dict[str, Any]] = read_table(__file__)
-_LARGEST: Final = 1 << 28  # bytes
-_MARKS: Final = {  # UTF-32 begins as UTF-16 does
+TABLE: dict[str, Any] = read_table(__file__)
+_LARGEST = 1 << 28  # bytes
+_MARKS = {  # UTF-32 begins as UTF-16 does
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -26,13 +26,13 @@ _MARKS: Final = {  # UTF-32 begins as UTF-16 does
     codecs.BOM_UTF16_BE: "utf-16",
 }
 # Of HTML, XML, LaTeX and editors; at the begin of a file.
-_DECLARES: Final = re.compile(
+_DECLARES = re.compile(
     rb"charset\s*=\s*[\"']?\s*([\w.:-]+)|<\?xml[^<>]{0,99}encoding\s*=\s*[\"']([\w.-]+)"
     rb"|\\usepackage\s*\[(?:[^\[\]]*,)?\s*([\w-]+)\s*\]\s*\{inputenc\}"
     rb"|\\inputencoding\s*\{([\w-]+)\}|\bcoding[:=]\s*([\w.-]+)|!TEX\s+encoding\s*=\s*([\w-]+)"
 )
-_HEAD: Final = 20_000  # bytes
-LATIN_1: Final = "latin-1"  # of bytes for which nothing else is declared, or nothing that fits
+_HEAD = 20_000  # bytes
+LATIN_1 = "latin-1"  # of bytes for which nothing else is declared, or nothing that fits
 
 
 def inside(path: Path, root: Path) -> Path | None:

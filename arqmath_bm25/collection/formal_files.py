@@ -5,13 +5,13 @@ names that occur in it.
 """
 
 import re
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from arqmath_bm25.analysis.formal import Declaration, LanguageName, read_formal
 
-_NAME: Final = re.compile(r"[^\W\d_][\w'!?]*(?:\.[^\W\d][\w'!?]*)*")
-_HEADING: Final = re.compile(r"^(?:#{1,6}|\*{1,4})[ \t]+(?P<heading>[^\n]+)$", re.MULTILINE)
-_ROOT: Final = "_root_."  # before a name that is a full one
+_NAME = re.compile(r"[^\W\d_][\w'!?]*(?:\.[^\W\d][\w'!?]*)*")
+_HEADING = re.compile(r"^(?:#{1,6}|\*{1,4})[ \t]+(?P<heading>[^\n]+)$", re.MULTILINE)
+_ROOT = "_root_."  # before a name that is a full one
 
 
 class FormalPart(NamedTuple):

@@ -24,7 +24,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,22 +33,22 @@ from arqmath_bm25.core.arrays import Flags, Ints
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.reading import decoded, open_bytes
 
-DELETED: Final = ("d", "dv")  # issues of formulas that were not found in the posts
-_IDS: Final = ("id", "post_id", "visual_id")
-_COMMON: Final = ("id", "post_id", "thread_id", "type")
-COLUMNS: Final[dict[str, tuple[str, ...]]] = {
+DELETED = ("d", "dv")  # issues of formulas that were not found in the posts
+_IDS = ("id", "post_id", "visual_id")
+_COMMON = ("id", "post_id", "thread_id", "type")
+COLUMNS: dict[str, tuple[str, ...]] = {
     "v1": (*_COMMON, "formula"),
     "v2": (*_COMMON, "visual_id", "formula"),
     "v3": (*_COMMON, "comment_id", "old_visual_id", "visual_id", "issue", "formula"),
 }
 
 # A row of ids within a field: its quote is not closed, so that it swallowed the rows after it.
-_SWALLOWED: Final = re.compile(r"\n(?:q_)?[0-9]+\t(?:[AB]\.)?[0-9]+\t[0-9]*\t")
-_NUMBER: Final = re.compile("[0-9]{1,18}")
-_TOGETHER: Final = 500  # rows; more are read no faster
+_SWALLOWED = re.compile(r"\n(?:q_)?[0-9]+\t(?:[AB]\.)?[0-9]+\t[0-9]*\t")
+_NUMBER = re.compile("[0-9]{1,18}")
+_TOGETHER = 500  # rows; more are read no faster
 
-_TOPIC_IDS: Final = ("id", "topic_id", "thread_id", "type")
-_RECORD: Final = (*_COMMON, "comment_id", "visual_id", "old_visual_id", "issue", "formula")
+_TOPIC_IDS = ("id", "topic_id", "thread_id", "type")
+_RECORD = (*_COMMON, "comment_id", "visual_id", "old_visual_id", "issue", "formula")
 
 
 class FormulaBlock:

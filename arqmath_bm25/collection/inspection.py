@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Final, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -35,14 +35,14 @@ Status = Literal[
     "as published", "differs", "not known", "of the bundled sample", "unreadable", "missing"
 ]
 
-_DIRECTORIES: Final = ("Collection", "Topics", "Evaluation", "Formulas")  # of the lab
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
-_JUDGMENT: Final = re.compile(
+_DIRECTORIES = ("Collection", "Topics", "Evaluation", "Formulas")  # of the lab
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_JUDGMENT = re.compile(
     rf"([AB]\.\d+)\s+0\s+(\d+)\s+([{''.join(map(str, GRADES))}])(?:\.0)?".encode()
 )
-_FORMULA_TYPES: Final = ("title", "question", "answer", "comment")
-_ISSUES: Final = ("v", "d", "dv")
-_SMALL: Final = 1 << 24  # bytes of formulas that are not worth a process
+_FORMULA_TYPES = ("title", "question", "answer", "comment")
+_ISSUES = ("v", "d", "dv")
+_SMALL = 1 << 24  # bytes of formulas that are not worth a process
 
 
 @dataclass

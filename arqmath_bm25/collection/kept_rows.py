@@ -10,14 +10,14 @@ import mmap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from arqmath_bm25.collection.own_documents import CORPUS
 from arqmath_bm25.core.errors import NoIndexError
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.writing import written_json
 
-ROWS: Final = "rows.json"
+ROWS = "rows.json"
 
 
 class KeptRow(NamedTuple):

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 from arqmath_bm25.collection.own_documents import corpus_in
 from arqmath_bm25.collection.published import PUBLISHED, DataPart, official
@@ -19,18 +19,16 @@ Dump = Literal["Posts", "PostLinks", "Comments", "Votes", "Users", "Tags"]
 Representation = Literal["latex", "slt", "opt"]
 
 # Bytes of a file that is read within two seconds.
-QUICKLY_READ: Final = 100_000_000
+QUICKLY_READ = 100_000_000
 
 # Where a kind of dump lies, newest first; raw archive dumps lie in DATA itself.
-_DUMPS: Final = ("Collection/{}.V1.3.xml", "Collection/{}.V1.2.xml", "{}.xml", "Collection/{}.xml")
+_DUMPS = ("Collection/{}.V1.3.xml", "Collection/{}.V1.2.xml", "{}.xml", "Collection/{}.xml")
 # The names by which a distribution of the labs, a dump, the files of NLPS or a corpus are known.
-_KNOWN: Final = tuple(
-    "Collection Topics Formulas Posts.xml knowledge_base.json nlps corpus.jsonl".split()
-)
-_HEAD: Final = 4_096  # characters by which a file of topics is recognized
-_IMPORT: Final = re.compile(r"corpus-[0-9a-f]{16}")  # the name of an import; see imports.py
+_KNOWN = tuple("Collection Topics Formulas Posts.xml knowledge_base.json nlps corpus.jsonl".split())
+_HEAD = 4_096  # characters by which a file of topics is recognized
+_IMPORT = re.compile(r"corpus-[0-9a-f]{16}")  # the name of an import; see imports.py
 # Newest first. Formulas of v1 have no visual ids: they can be searched, but not evaluated.
-_FORMULAS: Final = ("v3", "v2", "v1")
+_FORMULAS = ("v3", "v2", "v1")
 
 
 class Layout:

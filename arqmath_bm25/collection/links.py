@@ -18,9 +18,9 @@ from arqmath_bm25.collection.dump import check, parsed_rows
 from arqmath_bm25.core.arrays import Ints
 
 # How a post relates to another: twice the LinkTypeId, and 1 more for the target of a link.
-DUPLICATE: Final = 6
-_LINKS: Final = DUMPS["postlinks"]
-KINDS: Final = {
+DUPLICATE = 6
+_LINKS = DUMPS["postlinks"]
+KINDS = {
     2: "links to",
     6: "duplicate of",
     3: "linked from",

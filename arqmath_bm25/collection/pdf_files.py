@@ -15,20 +15,20 @@ from functools import cache
 from itertools import pairwise
 from subprocess import DEVNULL, PIPE, Popen
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_SECONDS: Final = 20  # of a processor, for one file
-_MEMORY: Final = 1 << 30  # bytes
-_MOST_PAGES: Final = 2_000
-_HYPHEN: Final = re.compile(
+_SECONDS = 20  # of a processor, for one file
+_MEMORY = 1 << 30  # bytes
+_MOST_PAGES = 2_000
+_HYPHEN = re.compile(
     r"[\xad\ufffe]\s*|(?<=[a-zß-ÿ])[-\u2010]\n(?=[a-zß-ÿ])"
 )  # at the end of a line
-_ACCENT: Final = re.compile(r" ([\u0300-\u036f])(\w)")  # printed before its letter
-_WORD: Final = re.compile(r"[^\W\d_]{2}")
-_READING: Final = Lock()
+_ACCENT = re.compile(r" ([\u0300-\u036f])(\w)")  # printed before its letter
+_WORD = re.compile(r"[^\W\d_]{2}")
+_READING = Lock()
 PdfSection = tuple[int, str, str]  # its first page, title and text
 
 

@@ -18,7 +18,7 @@ from html import unescape
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -29,12 +29,12 @@ from arqmath_bm25.core.tested import read_array, write_checksums
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
 
-POST_TABLE: Final = "posts.npy"  # under this name an index keeps the table of its posts
-QUESTION: Final = 1  # PostTypeId
-ANSWER: Final = 2
-_ODD: Final = 0x1E3779B97F4A7C15  # of 64 bits: times it, different digests stay different
-_ROWS_TOGETHER: Final = 100  # are read without another look at the file
-_NO_CONTENTS: Final[Ints] = np.empty(0, np.int64)
+POST_TABLE = "posts.npy"  # under this name an index keeps the table of its posts
+QUESTION = 1  # PostTypeId
+ANSWER = 2
+_ODD = 0x1E3779B97F4A7C15  # of 64 bits: times it, different digests stay different
+_ROWS_TOGETHER = 100  # are read without another look at the file
+_NO_CONTENTS: Ints = np.empty(0, np.int64)
 
 
 class Post(NamedTuple):
@@ -84,8 +84,8 @@ def read_tags(tags: str) -> tuple[str, ...]:
     return tuple(filter(None, parts))
 
 
-_INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
-_TYPES: Final = (str(QUESTION), str(ANSWER))
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+_TYPES = (str(QUESTION), str(ANSWER))
 
 
 class Thread(NamedTuple):

@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.references import Statement
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PUBLISHED: Final = "https://github.com/ai-systems/tg2022task_premise_retrieval"
+PUBLISHED = "https://github.com/ai-systems/tg2022task_premise_retrieval"
 
-_KNOWLEDGE_BASE: Final = "knowledge_base.json"
+_KNOWLEDGE_BASE = "knowledge_base.json"
 
 
 class Premise(NamedTuple):

@@ -10,22 +10,22 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Literal, get_args
 
 import yaml
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import LabTask, Year
 
-PUBLISHED: Final = "https://www.cs.rit.edu/~dprl/ARQMath-backup/"
+PUBLISHED = "https://www.cs.rit.edu/~dprl/ARQMath-backup/"
 DataPart = Literal["topics", "qrels", "posts", "links", "formulas", "slt", "activity", "opt"]
-PARTS: Final[tuple[DataPart, ...]] = get_args(DataPart)
+PARTS: tuple[DataPart, ...] = get_args(DataPart)
 # What the default configurations and the pages of threads read.
-DEFAULT_PARTS: Final[tuple[DataPart, ...]] = ("topics", "qrels", "posts", "links", "formulas")
+DEFAULT_PARTS: tuple[DataPart, ...] = ("topics", "qrels", "posts", "links", "formulas")
 
-_MB: Final = 1_000_000
-_TOLERANCE: Final = 0.1  # of a rounded size; MB and MiB differ by half of it
-_PAGE: Final = re.compile(rb"\A\s*+(?:<!doctype html|<html)", re.IGNORECASE)
+_MB = 1_000_000
+_TOLERANCE = 0.1  # of a rounded size; MB and MiB differ by half of it
+_PAGE = re.compile(rb"\A\s*+(?:<!doctype html|<html)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def _read_catalogue() -> tuple[PublishedFile, ...]:
     return tuple(PublishedFile(**entry) for entry in entries)
 
 
-CATALOGUE: Final = _read_catalogue()
+CATALOGUE = _read_catalogue()
 
 
 def official(part: DataPart, task: LabTask) -> dict[Year, str]:

@@ -4,9 +4,7 @@ Documents and queries: BEIR, PyTerrier, ir_datasets, Pyserini. Judgments: BEIR, 
 ir_datasets, PyTerrier, MS MARCO.
 """
 
-from typing import Final
-
-IDS: Final = (
+IDS = (
     "id",
     "_id",
     "docno",
@@ -14,14 +12,14 @@ IDS: Final = (
     "qid",
     "query_id",
 )
-TEXTS: Final = (
+TEXTS = (
     "text",
     "query",
     "contents",
 )
 
 # The columns of judgments.
-QUERY_IDS: Final = (
+QUERY_IDS = (
     "query-id",
     "query_id",
     "qid",
@@ -29,7 +27,7 @@ QUERY_IDS: Final = (
     "topic_id",
     "topic",
 )
-DOC_IDS: Final = (
+DOC_IDS = (
     "corpus-id",
     "corpus_id",
     "doc_id",
@@ -38,7 +36,7 @@ DOC_IDS: Final = (
     "doc-id",
     "pid",
 )
-GRADES: Final = (
+GRADES = (
     "score",
     "relevance",
     "rel",

@@ -7,7 +7,7 @@ links between its posts tell it; the labs' posts are of Mathematics Stack Exchan
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
@@ -15,17 +15,17 @@ from arqmath_bm25.core.labs import LAST_YEAR, SITE
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
 
-_HOST: Final = (
+_HOST = (
     r"(?:[a-z0-9-]++\.)*(?:(?:stackexchange|stackoverflow|superuser|serverfault|askubuntu"
     r"|stackapps)\.com|mathoverflow\.net)"
 )
-_ADDRESS: Final = re.compile(_HOST)
-_LINK: Final = re.compile(rf"//({_HOST})/(?:q|a|questions)/([1-9][0-9]{{0,17}})".encode())
-_ROW_ID: Final = re.compile(rb'<row Id="([0-9]{1,18})"')
-_READ_FOR_LINKS: Final = 1 << 24  # bytes of a dump
-_FEWEST_LINKS: Final = 3
+_ADDRESS = re.compile(_HOST)
+_LINK = re.compile(rf"//({_HOST})/(?:q|a|questions)/([1-9][0-9]{{0,17}})".encode())
+_ROW_ID = re.compile(rb'<row Id="([0-9]{1,18})"')
+_READ_FOR_LINKS = 1 << 24  # bytes of a dump
+_FEWEST_LINKS = 3
 # /q/1, /a/2, /questions/1/title/2, /questions/1/title#2; numbers after /q/1/ and /a/2/ are users'.
-_POST: Final = re.compile(
+_POST = re.compile(
     r"(?:(?:https?:)?//(?:www\.)?(?P<host>[^/?#]+))?/(?:q|a|questions|posts)/(\d+)"
     r"(?:/[^/?#]*(?:/(\d+))?)?/?(?:\?[^#]*)?(?:#(\d+)?.*)?"
 )

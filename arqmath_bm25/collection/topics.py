@@ -7,7 +7,6 @@ is text; a file that declares a DTD, and with it perhaps entities, is refused.
 """
 
 from pathlib import Path
-from typing import Final
 
 from lxml import etree
 
@@ -16,8 +15,8 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import read_bytes
 from arqmath_bm25.core.records import Topic
 
-_REQUIRED: Final = ("Title", "Question")
-_PARTS: Final = (*_REQUIRED, "Tags", "Formula_Id", "Latex")
+_REQUIRED = ("Title", "Question")
+_PARTS = (*_REQUIRED, "Tags", "Formula_Id", "Latex")
 
 
 def read_topics(path: Path) -> tuple[Topic, ...]:

@@ -4,7 +4,7 @@ import errno
 import os
 import sys
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,9 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 # How file systems answer that cannot make room: musl, some of FUSE.
-_NO_ROOM_IN_ADVANCE: Final = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
-_BUCKETS: Final = 18  # bits of their number
-_MIX: Final = np.uint64(0x9E3779B97F4A7C15)  # odd and without a pattern
+_NO_ROOM_IN_ADVANCE = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
+_BUCKETS = 18  # bits of their number
+_MIX = np.uint64(0x9E3779B97F4A7C15)  # odd and without a pattern
 
 
 def ranges(begins: Ints, lengths: Ints) -> Ints:

@@ -3,7 +3,7 @@
 import json
 import re
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -16,7 +16,7 @@ S = TypeVar("S", bound="Settings")
 NamePart = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
 
 # Keys of version 0.4 that have other names since, or none.
-_OF_0_4: Final = ("stages", "saturation", "most", "common", "formulas")
+_OF_0_4 = ("stages", "saturation", "most", "common", "formulas")
 
 
 class Settings(BaseModel):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from array import array
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-ENDINGS: Final = ("text", "starts", "hashes", "rows")
-_HASH: Final = 8  # bytes
+ENDINGS = ("text", "starts", "hashes", "rows")
+_HASH = 8  # bytes
 
 
 def write_ids(path: Path, ids: Iterable[bytes]) -> int:

@@ -7,38 +7,38 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Literal, get_args
 
 from arqmath_bm25.core.errors import InputError, shown
 
 LabTask = Literal["task1", "task2", "task3"]  # of ARQMath
-LAB_TASKS: Final[tuple[LabTask, ...]] = get_args(LabTask)
+LAB_TASKS: tuple[LabTask, ...] = get_args(LabTask)
 RankingTask = Literal["task1", "task2", "docs"]  # with many documents for a topic
 RunTask = Literal["task1", "task2", "task3", "nlps", "docs"]
-TASKS: Final[tuple[RunTask, ...]] = get_args(RunTask)
+TASKS: tuple[RunTask, ...] = get_args(RunTask)
 Variant = Literal["text", "math", "both"]
 Year = Literal["2020", "2021", "2022"]
-YEARS: Final[tuple[Year, ...]] = get_args(Year)
+YEARS: tuple[Year, ...] = get_args(Year)
 # Topics are numbered through the labs.
-TOPIC_NUMBERS: Final[dict[Year, range]] = {
+TOPIC_NUMBERS: dict[Year, range] = {
     "2020": range(1, 101),
     "2021": range(201, 301),
     "2022": range(301, 401),
 }
 Split = Literal["dev", "test"]  # sets of statements (NLPS)
-SPLITS: Final[tuple[Split, ...]] = get_args(Split)
+SPLITS: tuple[Split, ...] = get_args(Split)
 
-MAX_DEPTH: Final = 1000  # rows of a topic that the labs accept
-MAX_ANSWER: Final = 1200  # characters of an answer (Task 3)
-MAX_RUNS: Final = 5  # of a team in a task
-MAX_INSTANCES: Final = 5  # posts in which one formula is judged (Task 2)
-PREMISES: Final = 500  # of a statement that the shared task demands and evaluates (NLPS)
-SITE: Final = "math.stackexchange.com"  # whose posts the collection holds
+MAX_DEPTH = 1000  # rows of a topic that the labs accept
+MAX_ANSWER = 1200  # characters of an answer (Task 3)
+MAX_RUNS = 5  # of a team in a task
+MAX_INSTANCES = 5  # posts in which one formula is judged (Task 2)
+PREMISES = 500  # of a statement that the shared task demands and evaluates (NLPS)
+SITE = "math.stackexchange.com"  # whose posts the collection holds
 # The lab dropped posts after 2018, and so must anyone who starts from a raw dump: the topics are
 # questions of 2019-2021 and stand in it together with their answers.
-LAST_YEAR: Final = 2018
+LAST_YEAR = 2018
 # What assessors choose from; None is no judgment.
-GRADE_OF_LABEL: Final[dict[str, int | None]] = {
+GRADE_OF_LABEL: dict[str, int | None] = {
     "High": 3,
     "Medium": 2,
     "Low": 1,
@@ -46,12 +46,12 @@ GRADE_OF_LABEL: Final[dict[str, int | None]] = {
     "System failure": None,
     "Do not know": None,
 }
-GRADES: Final = sorted(grade for grade in GRADE_OF_LABEL.values() if grade is not None)
-HIGHEST: Final = GRADES[-1]  # larger ones of Task 3 say why there is no grade
-RELEVANT: Final = 2  # the least grade that counts as relevant in ARQMath
+GRADES = sorted(grade for grade in GRADE_OF_LABEL.values() if grade is not None)
+HIGHEST = GRADES[-1]  # larger ones of Task 3 say why there is no grade
+RELEVANT = 2  # the least grade that counts as relevant in ARQMath
 
-_PRIME_PREFIX: Final = re.compile(r"prime?_")
-_TOPIC: Final = re.compile(r"[AB]\.([1-9][0-9]{0,2})")
+_PRIME_PREFIX = re.compile(r"prime?_")
+_TOPIC = re.compile(r"[AB]\.([1-9][0-9]{0,2})")
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class RunName:
         return "-".join(filter(None, parts))
 
 
-_NAME: Final = re.compile(
+_NAME = re.compile(
     r"(?P<team>[^-\s]+)-(?P<task>task[123])-(?P<run_id>.+?)-(?P<how>manual|auto)"
     r"-(?P<variant>text|math|both)(?:-(?P<method>extract|generate))?-(?P<kind>[PA])"
 )

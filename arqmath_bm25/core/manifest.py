@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -16,9 +16,9 @@ from arqmath_bm25.core.reading import parse_json
 from arqmath_bm25.core.writing import Source, complete, digests
 from arqmath_bm25.version import __version__
 
-MANIFEST: Final = "manifest.json"
-CHECKSUMS: Final = ".crc"  # ending of the checksums of a file, by which it is tested when read
-LOCAL_INDEX: Final = "lucene"  # in a store: what an engine of this machine searches
+MANIFEST = "manifest.json"
+CHECKSUMS = ".crc"  # ending of the checksums of a file, by which it is tested when read
+LOCAL_INDEX = "lucene"  # in a store: what an engine of this machine searches
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def store_of(path: Path) -> Path:
     return path.parent
 
 
-_FORM: Final = TypeAdapter(Manifest)
+_FORM = TypeAdapter(Manifest)
 
 
 def content_digest(recipe: Mapping[str, Any], sources: Sequence[Source]) -> str:

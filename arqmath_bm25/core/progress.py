@@ -15,20 +15,20 @@ from html import escape
 from importlib import import_module
 from threading import Event, Thread
 from time import monotonic
-from typing import Any, Final
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import Progress
 from rich.segment import Segment
 
-_PAUSE: Final = 10.0  # seconds before the first line
-_LONGEST_PAUSE: Final = 600.0
-_NOTEBOOK_PAUSE: Final = 0.5  # between two states of the bar in a notebook
-_NAMED: Final = 5
+_PAUSE = 10.0  # seconds before the first line
+_LONGEST_PAUSE = 600.0
+_NOTEBOOK_PAUSE = 0.5  # between two states of the bar in a notebook
+_NAMED = 5
 # A notebook is no terminal, though its kernel asks for colours (FORCE_COLOR).
 _terminal = bool(sys.stderr and sys.stderr.isatty())
 # What a server, a file or a run may be called must not steer the terminal.
-_STEERING: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class PlainConsole(Console):
@@ -46,7 +46,7 @@ class PlainConsole(Console):
 console = PlainConsole(
     stderr=True, highlight=False, force_terminal=_terminal, force_jupyter=False, quiet=True
 )
-_log: Final = logging.getLogger("arqmath_bm25")
+_log = logging.getLogger("arqmath_bm25")
 _log.addHandler(logging.NullHandler())
 
 

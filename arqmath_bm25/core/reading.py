@@ -15,20 +15,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, BinaryIO, Final, cast
+from typing import Any, BinaryIO, cast
 
 from arqmath_bm25.core.errors import InputError
 
-_LARGEST: Final = 1 << 29  # bytes of packed text that is read at once
-GZIP: Final = b"\x1f\x8b"
+_LARGEST = 1 << 29  # bytes of packed text that is read at once
+GZIP = b"\x1f\x8b"
 # By the first bytes of a file.
-ARCHIVES: Final = {
+ARCHIVES = {
     b"PK\x03\x04": "zip", b"7z\xbc\xaf\x27\x1c": "7z", b"BZh": "bzip2", b"\xfd7zXZ": "xz",
 }  # fmt: skip
-_BOM: Final = b"\xef\xbb\xbf"
-_DEEPEST_JSON: Final = 200  # levels, as pydantic's parser has it
-_JSON_STRING: Final = re.compile(r'"(?>(?:[^"\\]+|\\.)*)"?', re.DOTALL)
-_JSON_LEVEL: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
+_BOM = b"\xef\xbb\xbf"
+_DEEPEST_JSON = 200  # levels, as pydantic's parser has it
+_JSON_STRING = re.compile(r'"(?>(?:[^"\\]+|\\.)*)"?', re.DOTALL)
+_JSON_LEVEL = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 @contextmanager

@@ -5,7 +5,6 @@
 """
 
 from pathlib import Path
-from typing import Final
 
-SAMPLE: Final = Path(__file__).parents[1] / "sample" / "arqmath-sample"
-NLPS_SAMPLE: Final = SAMPLE.with_name("nlps-sample")
+SAMPLE = Path(__file__).parents[1] / "sample" / "arqmath-sample"
+NLPS_SAMPLE = SAMPLE.with_name("nlps-sample")

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from arqmath_bm25.core.building import remove, under_construction, unfinished
 from arqmath_bm25.core.errors import BusyError, NoIndexError
@@ -21,9 +21,9 @@ from arqmath_bm25.core.system import lock
 from arqmath_bm25.core.writing import Source
 from arqmath_bm25.version import __version__
 
-LEARNT: Final = "cited"  # in place of an engine: a store of what is learnt for an index
-ARTIFACT: Final = {"type": "sparse_index", "format": "arqmath_bm25"}
-_STORE: Final = re.compile(r"(?P<engine>[a-z]{1,20})-(?P<digest>[0-9a-f]{16})")
+LEARNT = "cited"  # in place of an engine: a store of what is learnt for an index
+ARTIFACT = {"type": "sparse_index", "format": "arqmath_bm25"}
+_STORE = re.compile(r"(?P<engine>[a-z]{1,20})-(?P<digest>[0-9a-f]{16})")
 
 
 def store_name(engine: str, content_digest: str) -> str:

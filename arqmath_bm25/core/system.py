@@ -12,14 +12,13 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from math import ceil
 from pathlib import Path
-from typing import Final
 
 from arqmath_bm25.core.errors import InputError
 
-_NO_LOCKS: Final = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
-_CURRENT: Final = -100  # AT_FDCWD and RENAME_EXCHANGE of renameat2(2)
-_EXCHANGE: Final = 2
-_QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")  # of a container: "QUOTA PERIOD", or "max PERIOD"
+_NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
+_CURRENT = -100  # AT_FDCWD and RENAME_EXCHANGE of renameat2(2)
+_EXCHANGE = 2
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")  # of a container: "QUOTA PERIOD", or "max PERIOD"
 
 
 def lock(descriptor: int, wait: bool = True, shared: bool = False) -> None:

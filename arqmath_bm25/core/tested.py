@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from array import array
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 from zlib import crc32
 
 import numpy as np
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_BLOCK: Final = 4096  # bytes; numbers of 1, 2, 4 and 8 bytes never lie in two
+_BLOCK = 4096  # bytes; numbers of 1, 2, 4 and 8 bytes never lie in two
 
 
 def write_checksums(*paths: Path) -> None:

@@ -21,21 +21,21 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import IO, Any, Final, NoReturn, cast
+from typing import IO, Any, NoReturn, cast
 
 from arqmath_bm25.core.errors import BusyError, InputError, cause
 from arqmath_bm25.core.reading import parse_json
 from arqmath_bm25.core.system import lock
 
-_REMEMBERED: Final = 1 << 22  # bytes from which on the digest of a file is kept
-_KEPT: Final = 5000  # digests, those that were found last
-_MANIFEST: Final = ".manifest.json"
-_OTHER_FORMS: Final = frozenset(
+_REMEMBERED = 1 << 22  # bytes from which on the digest of a file is kept
+_KEPT = 5000  # digests, those that were found last
+_MANIFEST = ".manifest.json"
+_OTHER_FORMS = frozenset(
     ".7z .arrow .avro .br .bz2 .db .feather .gzip .h5 .lz4 .lzma .npy .npz .ods .orc .parquet .pdf "
     ".pickle .pkl .rar .sqlite .tar .tgz .xls .xlsx .xz .zip .zst".split()
 )
-TEXTS: Final = frozenset(".csv .html .json .jsonl .md .tex .trec .tsv .xml .yaml .yml".split())
-_DESCRIPTOR: Final = re.compile(r"/dev/(fd/|std(out|err)$)|/proc/[^/]+/fd/")
+TEXTS = frozenset(".csv .html .json .jsonl .md .tex .trec .tsv .xml .yaml .yml".split())
+_DESCRIPTOR = re.compile(r"/dev/(fd/|std(out|err)$)|/proc/[^/]+/fd/")
 
 
 def contents(directory: Path, *without: str) -> dict[str, tuple[int, str]]:

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, cast, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -31,11 +31,11 @@ TermScores = dict[str, dict[str, float]]  # field → term → what it gives to 
 LocalName = Literal["lucene", "flat"]
 EngineName = Literal["auto", LocalName, "opensearch"]
 # Up to this number of terms it pays to skip documents that cannot be among the best.
-FEW: Final = 64
+FEW = 64
 # At first so many hits beyond k are requested; few ties are longer.
-_MARGIN: Final = 50
-_TERM: Final = re.compile(r"\Aweight\(([^:]+):(.+) in \d+\) \[", re.DOTALL)
-_NO_FIELDS: Final[dict[str, Bag]] = {}
+_MARGIN = 50
+_TERM = re.compile(r"\Aweight\(([^:]+):(.+) in \d+\) \[", re.DOTALL)
+_NO_FIELDS: dict[str, Bag] = {}
 
 
 class Bm25(NamedTuple):
@@ -69,7 +69,7 @@ class Engine(NamedTuple):
     replicas: int = 0
 
 
-AUTO: Final = Engine()
+AUTO = Engine()
 
 
 def chosen_engine(

@@ -32,7 +32,7 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -80,12 +80,12 @@ def _find_coo_matvec() -> Callable[..., None] | None:
     return getattr(module, "coo_matvec", None)
 
 
-coo_matvec: Final = _find_coo_matvec()
-_TOGETHER: Final = 1 << 15  # postings
+coo_matvec = _find_coo_matvec()
+_TOGETHER = 1 << 15  # postings
 # Several fields are searched for the same terms, so their numbers are computed once.
-_numbers: Final = lru_cache(4)(term_numbers)
-_ONES: Final = np.ones(2 * _TOGETHER)
-_POSITIONS: Final = np.arange(len(_ONES), dtype=np.int32)
+_numbers = lru_cache(4)(term_numbers)
+_ONES = np.ones(2 * _TOGETHER)
+_POSITIONS = np.arange(len(_ONES), dtype=np.int32)
 
 
 class _Field(NamedTuple):

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 
     Integers = npt.NDArray[np.integer]
 
-FORM: Final = 5
-META: Final = "flat.json"
-_DATA: Final = ".flat"  # endings of the files of a part
-_TABLE: Final = ".table"
-_TOGETHER: Final = 1 << 21  # postings in memory
-_NUMBERS: Final = 1 << 64
-_EXACT: Final = 24  # Lucene's byte of a length below this is the length itself.
+FORM = 5
+META = "flat.json"
+_DATA = ".flat"  # endings of the files of a part
+_TABLE = ".table"
+_TOGETHER = 1 << 21  # postings in memory
+_NUMBERS = 1 << 64
+_EXACT = 24  # Lucene's byte of a length below this is the length itself.
 
 
 class _FieldBags:

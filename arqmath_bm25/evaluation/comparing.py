@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,15 +39,15 @@ from arqmath_bm25.tasks.open_index import Index
 # A field, or evidence as the configuration names it → its share of a score.
 Parts = dict[str, float]
 
-RESAMPLES: Final = 9_999
-CONFIDENCE: Final = 0.95
+RESAMPLES = 9_999
+CONFIDENCE = 0.95
 
 # A p-value below this level is significant.
-SIGNIFICANT: Final = 0.05
-_SEED: Final = 2020
+SIGNIFICANT = 0.05
+_SEED = 2020
 
 # Smaller differences come from rounding.
-_TIE: Final = 1e-9
+_TIE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from statistics import fmean
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import ir_measures
 
@@ -54,7 +54,7 @@ def measures_of(rules: RunRules) -> tuple[Measure, ...]:
 
 
 # Keys of all measures, also those of Task 3 and of NLPS, and their names in tables.
-NAMES: Final = {
+NAMES = {
     "ndcg_prime": "nDCG′",
     "map_prime": "MAP′",
     "p10_prime": "P′@10",
@@ -72,7 +72,7 @@ NAMES: Final = {
 }
 
 # Measures of ir_measures, and their names without blanks, signs and capitals.
-_SPELLINGS: Final = {
+_SPELLINGS = {
     "nDCG": "ndcg ndcgcut",
     "P": "p prec precision",
     "R": "r rec recall",
@@ -92,13 +92,13 @@ _SPELLINGS: Final = {
     "SetAP": "setap setmap",
     "SetRelP": "setrelp setrelativep",
 }
-_OF_NAME: Final = {name: key for key, names in _SPELLINGS.items() for name in names.split()}
+_OF_NAME = {name: key for key, names in _SPELLINGS.items() for name in names.split()}
 
 # These names mean the whole ranking where no cut-off is given.
-_OF_SETS: Final = {"precision": "SetP", "recall": "SetR"}
+_OF_SETS = {"precision": "SetP", "recall": "SetR"}
 
 # Name, parameters, and cut-off: P(rel=2)@10, P_10, map_cut.100, ndcg_at_10, nDCG′@10, p10_prime.
-_FORM: Final = re.compile(
+_FORM = re.compile(
     r"(?P<name>f1|[a-z][a-z _-]*?)"
     r"(?P<prime>[′'’]|_prime)?"
     r"\s*(?:\((?P<params>[^()]*)\))?"
@@ -107,22 +107,22 @@ _FORM: Final = re.compile(
     r"(?P<prime_at_end>[′'’]|_prime)?",
     re.IGNORECASE,
 )
-_TOO_LARGE: Final = 1 << 31
-_COUNT: Final = re.compile(r"num_?(q|ret|rel|rel_?ret)\b.*", re.IGNORECASE)
-_LAB_KEYS: Final = tuple(RULES[AnswerRules.task].measures)
+_TOO_LARGE = 1 << 31
+_COUNT = re.compile(r"num_?(q|ret|rel|rel_?ret)\b.*", re.IGNORECASE)
+_LAB_KEYS = tuple(RULES[AnswerRules.task].measures)
 
 # Names that the message for an unknown name suggests.
-_SUGGESTIONS: Final = (
+_SUGGESTIONS = (
     "nDCG@10 P@10 R@100 AP AP@100 RR RR@10 Success@5 Rprec ERR@20 RBP SetP SetR SetF Judged@10 "
     "IPrec@0.1"
 )
 
 # pytrec_eval 0.5.11 crashes on empty rankings now and then. One document that nobody judged has
 # the values of an empty ranking in every measure (but num_ret, which is not offered).
-_EMPTY: Final[Ranking] = {"": 0.0}
+_EMPTY: Ranking = {"": 0.0}
 
 # The highest grade of ERR in gdeval.
-_HIGHEST_GRADE: Final = 4
+_HIGHEST_GRADE = 4
 
 
 def named_measures(*names: str) -> list[Measure]:
@@ -305,7 +305,7 @@ def _judged(grades: Grades, _: Any) -> float:
 
 
 # Measures that trec_eval lacks, or has without a cut-off.
-_BY_GRADES: Final = {"ERR": _err, "RBP": _rbp, "RR": _rr, "Judged": _judged}
+_BY_GRADES = {"ERR": _err, "RBP": _rbp, "RR": _rr, "Judged": _judged}
 
 # Topic -> measure -> value.
 TopicValues = dict[str, dict[str, float]]

@@ -26,7 +26,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, count
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 from arqmath_bm25.core.arrays import Flags
 from arqmath_bm25.core.errors import InputError, shown
@@ -67,12 +67,12 @@ def relevance_threshold(rules: RunRules, qrels: Qrels) -> int:
 
 
 # The time of trec_eval grows with the square of the highest grade, and in the end it crashes.
-_GRADE: Final = re.compile(r"(-?[0-9])(?:\.0*)?")
-_COLUMNS: Final = ("topic", "0", "document", "grade")
-_BEIR: Final = ["query-id", "corpus-id", "score"]
+_GRADE = re.compile(r"(-?[0-9])(?:\.0*)?")
+_COLUMNS = ("topic", "0", "document", "grade")
+_BEIR = ["query-id", "corpus-id", "score"]
 
 # TREC's second column as it usually is; it has no meaning.
-_ITERATION: Final = re.compile("[Qq]?[0-9]")
+_ITERATION = re.compile("[Qq]?[0-9]")
 
 
 def read_qrels(path: Path) -> Qrels:
@@ -191,7 +191,7 @@ def write_qrels(path: Path, qrels: Qrels) -> None:
 
 
 # No note is needed if a collection has this share of the judged documents.
-_ENOUGH: Final = 0.5
+_ENOUGH = 0.5
 
 
 class ComparabilityWarning(str):
@@ -235,10 +235,10 @@ def coverage_notes(
 
 
 # The folder of the official files of 2020 with formula ids.
-_FOLDER: Final = "qrel_with_formula_ids"
+_FOLDER = "qrel_with_formula_ids"
 
 # Names of files, and the kind of their ids.
-_NAMES: Final[tuple[tuple[str, IdKind], ...]] = (
+_NAMES: tuple[tuple[str, IdKind], ...] = (
     (r"formula_?ids?", "formula"),
     (r"[._-]v3\b", "visual"),
     (r"qrel_task2_2021", "visual_v2"),
@@ -247,15 +247,15 @@ _NAMES: Final[tuple[tuple[str, IdKind], ...]] = (
 
 # Limits for the ratio of judged ids that are formula ids to those that are visual ids. On the whole
 # collection it is 1.0 for files with visual ids and 2.6 for files with formula ids.
-_MIN_OF_FORMULAS: Final = 2.0
-_MAX_OF_VISUALS: Final = 1.25
+_MIN_OF_FORMULAS = 2.0
+_MAX_OF_VISUALS = 1.25
 
 # So many ids may be formula ids by chance.
-_CHANCE: Final = 3
+_CHANCE = 3
 
 # The official 2020 file numbers the formulas that were submitted from 1 to 9,926.
-_LAST_OF_2020: Final = 9_926
-_NOTE_2020: Final = ComparabilityWarning(
+_LAST_OF_2020 = 9_926
+_NOTE_2020 = ComparabilityWarning(
     "the qrels seem to have the visual ids of 2020 (1 … 9926), which belong to no formula index: "
     "use qrel_with_formula_ids/qrel_task2.tsv"
 )

@@ -22,7 +22,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from arqmath_bm25.collection.premises import read_statements
 from arqmath_bm25.core.errors import InputError
@@ -44,15 +44,15 @@ from arqmath_bm25.runs.run_rules import RunRules
 from arqmath_bm25.runs.task_rules import RULES, AnswerRules, PremiseRules
 
 # A lower overlap of judged and returned ids means that they are from different id spaces.
-_MIN_OVERLAP: Final = 0.05
-_ONLY_RELEVANT: Final = (
+_MIN_OVERLAP = 0.05
+_ONLY_RELEVANT = (
     "these judgments list relevant documents only: use nDCG, MAP and P@10 of the whole run, since "
     "primed measures say little"
 )
 
 # Measures of the whole run, for tables where primed measures say nothing.
-_UNPRIMED: Final = ("ndcg", "map", "p10")
-_PRIME: Final = (
+_UNPRIMED = ("ndcg", "map", "p10")
+_PRIME = (
     "every row is judged, as in a prime run: use the primed measures, since the others and "
     "judged@10 say nothing"
 )
@@ -280,7 +280,7 @@ def shared_notes(notes: Collection[tuple[str, Iterable[str]]]) -> list[str]:
 
 Answers = dict[str, str]  # topic -> id of its answer
 
-OF_POSTS: Final = (
+OF_POSTS = (
     "the answers are not judged themselves; these are estimates, by the grades of Task 1 for the "
     "posts that they are taken from"
 )
@@ -334,9 +334,9 @@ def score_answers(
     return Score(values=values, names=NAMES, counts=counts, relevant=relevant, warnings=notes)
 
 
-_PREMISES: Final = RULES[PremiseRules.task]
-_REFUSED: Final = "the official script refuses this"
-EXPLANATION: Final = (
+_PREMISES = RULES[PremiseRules.task]
+_REFUSED = "the official script refuses this"
+EXPLANATION = (
     "MAP@500 (official) averages precision over the relevant premises that were retrieved, "
     "as the shared task's script does; MAP@500 divides by all relevant premises."
 )

@@ -8,12 +8,11 @@ is asked: computation, concept or proof. The labs label the topics of Task 1, `A
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
 
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.reading import read_csv
 
-CATEGORIES: Final = ("Dependency", "Difficulty", "Category")
+CATEGORIES = ("Dependency", "Difficulty", "Category")
 
 TopicInfo = dict[str, dict[str, str]]  # topic -> column -> label
 

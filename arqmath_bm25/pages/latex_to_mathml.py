@@ -10,7 +10,6 @@ from colorsys import rgb_to_hls
 from functools import lru_cache
 from operator import methodcaller
 from threading import Lock, Thread, stack_size
-from typing import Final
 
 from arqmath_bm25.analysis.latex import FORMS, INVISIBLE, PLAIN_TABLES, with_characters
 from arqmath_bm25.analysis.safe_html import plain
@@ -24,58 +23,54 @@ except ImportError:
     # Some platforms have no wheel; there formulas are shown as LaTeX.
     _CONVERTER = None  # type: ignore[assignment]
 
-_TABLE: Final = read_table(__file__)
+_TABLE = read_table(__file__)
 
 # How many formulas are kept with their MathML; half of all formulas are repeats.
-_CACHE_SIZE: Final = 1 << 14
+_CACHE_SIZE = 1 << 14
 
 # Longer formulas, in characters, are shown as LaTeX.
-_MAX_LATEX: Final = 5_000
+_MAX_LATEX = 5_000
 
 # math-core calls itself for what is nested, and a stack that overflows ends the process. A level
 # takes 2 kB at most and at least one of these characters: 150 levels go on every stack, and those
 # of a longer formula on one of their own.
-_NESTING: Final = re.compile(r"[\\{^_]")
-_SHALLOW: Final = 150
-_DEEP_STACK: Final = 64 << 20
+_NESTING = re.compile(r"[\\{^_]")
+_SHALLOW = 150
+_DEEP_STACK = 64 << 20
 
 # The size of a stack is set for all threads, so only one thread may change it at a time.
-_stack_lock: Final = Lock()
+_stack_lock = Lock()
 
 # math-core looks for the end of a bracket twice, and twice again for each unclosed bracket within
 # it. Real formulas have at most 3 unclosed brackets.
-_MAX_UNCLOSED: Final = 8
-_BRACKETS: Final = re.compile(
+_MAX_UNCLOSED = 8
+_BRACKETS = re.compile(
     r"\\(?:left|right|middle|[bB]igg?[lrm]?)\s*(?:\\[A-Za-z]+|\\?.)|\\pm?od\s*\\|\\[A-Za-z]+|\\.|[{}()\[\]⟨⟩]",
     re.DOTALL,
 )
-_OPENING: Final = names_in(_TABLE["opening"])
-_CLOSING: Final = names_in(_TABLE["closing"])
+_OPENING = names_in(_TABLE["opening"])
+_CLOSING = names_in(_TABLE["closing"])
 
 # Browsers limit how deep elements may be nested.
-_MAX_DEPTH: Final = 100
-_DEFINITIONS: Final = re.compile(
+_MAX_DEPTH = 100
+_DEFINITIONS = re.compile(
     r"\\(?:[egx]?def|(?:re|provide)?newcommand|DeclareMathOperator|newenvironment|let)(?![A-Za-z])"
 )
 
 # A group may have two more levels of groups within it.
-_GROUP: Final = r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
-_ARGUMENT: Final = rf"({_GROUP.replace('((', '(?:(', 1)}|\\[A-Za-z]+|[^\\{{}}\s])"
-_BIG: Final = r"(\\(?:left|right|middle|[bB]igg?[lrm]?)\s*)"
-_NAMES: Final[dict[str, str]] = dict.fromkeys(INVISIBLE, "") | by_name(_TABLE["names"])
-_ENVIRONMENT: Final = re.compile(rf"\\(begin|end)\{{({'|'.join(_TABLE['numbered'])})\*?\}}")
-_TEXT_WITH_MATH: Final = re.compile(
-    r"(\\text(?:rm|bf|it)?\s*)\{((?:[^{}$\\]|\\.)*)\$([^$]*)\$", re.DOTALL
-)
-_TAG: Final = re.compile(r"<(/?)([a-z]+)((?: [a-z]+=\"[^\"]*\")*)\s*(/?)>")
-_ATTRIBUTE: Final = re.compile(r' ([a-z]+)="([^"]*)"')
-_ELEMENTS: Final = names_in(_TABLE["elements"])
+_GROUP = r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
+_ARGUMENT = rf"({_GROUP.replace('((', '(?:(', 1)}|\\[A-Za-z]+|[^\\{{}}\s])"
+_BIG = r"(\\(?:left|right|middle|[bB]igg?[lrm]?)\s*)"
+_NAMES: dict[str, str] = dict.fromkeys(INVISIBLE, "") | by_name(_TABLE["names"])
+_ENVIRONMENT = re.compile(rf"\\(begin|end)\{{({'|'.join(_TABLE['numbered'])})\*?\}}")
+_TEXT_WITH_MATH = re.compile(r"(\\text(?:rm|bf|it)?\s*)\{((?:[^{}$\\]|\\.)*)\$([^$]*)\$", re.DOTALL)
+_TAG = re.compile(r"<(/?)([a-z]+)((?: [a-z]+=\"[^\"]*\")*)\s*(/?)>")
+_ATTRIBUTE = re.compile(r' ([a-z]+)="([^"]*)"')
+_ELEMENTS = names_in(_TABLE["elements"])
 # Nothing can be wrong with a tag that has only the name of one of them; most tags do.
-_TAG_TO_CHECK: Final = re.compile(rf"(?!</?(?:{'|'.join(sorted(_ELEMENTS))})>){_TAG.pattern}")
-_ATTRIBUTES: Final = {
-    name: re.compile(pattern) for name, pattern in by_name(_TABLE["attributes"]).items()
-}
-_LEFT_OVER: Final = re.compile(r"<m[in][^<>]*>[^<]*(?:[\\{}]|&amp;)|<mtext[^<>]*>[^<]*\\")
+_TAG_TO_CHECK = re.compile(rf"(?!</?(?:{'|'.join(sorted(_ELEMENTS))})>){_TAG.pattern}")
+_ATTRIBUTES = {name: re.compile(pattern) for name, pattern in by_name(_TABLE["attributes"]).items()}
+_LEFT_OVER = re.compile(r"<m[in][^<>]*>[^<]*(?:[\\{}]|&amp;)|<mtext[^<>]*>[^<]*\\")
 
 
 def _columns(match: re.Match[str]) -> str:
@@ -168,13 +163,13 @@ def _name(match: re.Match[str]) -> str:
     return _NAMES.get(match[1], match[0])
 
 
-_LABEL: Final = r"((?>(?:\{[^{}]*+\}|(?!(?P=sign))[^{}])*))(?P=sign)"
-_ARROW: Final = re.compile(rf"@(?:(?P<sign>[<>VA]){_LABEL}{_LABEL}|([=|.]))")
-_FUNCTIONS: Final = {
+_LABEL = r"((?>(?:\{[^{}]*+\}|(?!(?P=sign))[^{}])*))(?P=sign)"
+_ARROW = re.compile(rf"@(?:(?P<sign>[<>VA]){_LABEL}{_LABEL}|([=|.]))")
+_FUNCTIONS = {
     f"={function.__name__[1:]}": function
     for function in (_columns, _plain_tex, _operator, _colour, _diagram, _name)
 }
-_REWRITES: Final = [
+_REWRITES = [
     (
         re.compile(
             pattern.replace("GROUP", _GROUP)
@@ -188,7 +183,7 @@ _REWRITES: Final = [
     )
     for pattern, replacement in _TABLE["rewrites"]
 ]
-_TIDYING: Final = [(re.compile(pattern), replacement) for pattern, replacement in _TABLE["tidying"]]
+_TIDYING = [(re.compile(pattern), replacement) for pattern, replacement in _TABLE["tidying"]]
 
 
 @lru_cache(maxsize=_CACHE_SIZE)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from bs4 import BeautifulSoup
 from markupsafe import Markup
@@ -33,7 +33,7 @@ from arqmath_bm25.pages.post_html import PostWriter
 # From the id of a post to its page; None if it has no page.
 Address = Callable[[str], str | None]
 
-_NAME: Final = re.compile(r"\w+")
+_NAME = re.compile(r"\w+")
 
 
 class Entry(NamedTuple):

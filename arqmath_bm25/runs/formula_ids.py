@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
 
 
-_LARGEST: Final = np.iinfo(np.int32).max
+_LARGEST = np.iinfo(np.int32).max
 
 # Longer texts are rejected before int() reads them, which is slow for a very long text.
-_ID: Final = re.compile("0|[1-9][0-9]{0,9}")
+_ID = re.compile("0|[1-9][0-9]{0,9}")
 
 # Flags of instances that must not be returned.
-COMMENT: Final = 1
-DELETED: Final = 2
+COMMENT = 1
+DELETED = 2
 
 
 class FormulaIds:

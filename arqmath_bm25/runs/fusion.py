@@ -13,7 +13,7 @@ broken as trec_eval breaks them: by id, descending.
 from collections import defaultdict
 from collections.abc import Sequence
 from math import fsum
-from typing import Final, Literal
+from typing import Literal
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
@@ -26,10 +26,10 @@ RankedList = Sequence[tuple[str, float]]  # documents with their scores, best fi
 Method = Literal["rrf", "weighted"]
 
 # The value of the paper.
-RRF_K: Final = 60
+RRF_K = 60
 
 # Fused scores are written as 32-bit floats, which larger weights would overflow.
-_MAX_WEIGHT: Final = 1e6
+_MAX_WEIGHT = 1e6
 
 
 def check_weights(name: str, weights: Sequence[float] | None, runs: int) -> list[float]:

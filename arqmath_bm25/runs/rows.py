@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import open_bytes
@@ -23,10 +23,10 @@ from arqmath_bm25.core.reading import open_bytes
 Level = Literal["error", "warning"]
 
 # The kind of a file that may be empty: perhaps no topic had a hit.
-RUN: Final = "run"
+RUN = "run"
 
 # A wrong separator is wrong in every row of ten million, of which a few are enough to see it.
-EXAMPLES: Final = 5
+EXAMPLES = 5
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,10 @@ class Findings:
         return sorted(self._breaches.values(), key=lambda breaches: breaches.level != "error")
 
 
-_LONGEST_LINE: Final = 1 << 22  # bytes; an answer has 1,200 characters
-_READ_AT_ONCE: Final = 1 << 29  # bytes
-_ANSWER_ROW: Final = re.compile(r'"?[AB]\.[1-9][0-9]*"?\t')  # how a row of Task 3 begins
-_BOM: Final = b"\xef\xbb\xbf"
+_LONGEST_LINE = 1 << 22  # bytes; an answer has 1,200 characters
+_READ_AT_ONCE = 1 << 29  # bytes
+_ANSWER_ROW = re.compile(r'"?[AB]\.[1-9][0-9]*"?\t')  # how a row of Task 3 begins
+_BOM = b"\xef\xbb\xbf"
 
 Numbered = tuple[int, list[str]]  # line of a file, and its columns
 

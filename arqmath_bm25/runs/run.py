@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import chain, groupby, islice
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from arqmath_bm25.core.labs import MAX_DEPTH, RunTask
 from arqmath_bm25.core.writing import read_manifest
@@ -25,13 +25,13 @@ from arqmath_bm25.runs.task_rules import RULES, WITHOUT_POST, LabRules, detect_t
 Ranking = dict[str, float]  # document -> score
 RowForm = Literal["lab", "trec", "exchanged", "visual"]
 
-NO_ROWS: Final = "the run has no rows: no topic has a hit"
+NO_ROWS = "the run has no rows: no topic has a hit"
 
 # These stand in column 2 of TREC's form; in a Task 2 run they may be formulas.
-_MARKS: Final = frozenset({"0", "1"})
+_MARKS = frozenset({"0", "1"})
 
 # Sentences about rows that do not count, by the keys of `Rankings.counts`.
-_NOTES: Final = {
+_NOTES = {
     "unknown": "instances skipped, since the formula index has no visual id for them",
     "comments": "instances in comments, which must not be returned",
     "deleted": "instances with issue d, which must not be returned",

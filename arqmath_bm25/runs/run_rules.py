@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -38,13 +38,13 @@ Ranked = tuple[int, float, str]  # rank, score and run id of a row
 
 
 # Ids are compared as strings, so "07" is not "7".
-_PLAIN: Final = re.compile("0|[1-9][0-9]*")
-_NUMBER: Final = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
-_RANK: Final = re.compile("-?[0-9]{1,9}")
-_SIGNS: Final = re.compile("[0-9.eE+-]*")
+_PLAIN = re.compile("0|[1-9][0-9]*")
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_RANK = re.compile("-?[0-9]{1,9}")
+_SIGNS = re.compile("[0-9.eE+-]*")
 
 # Ranks are cut to this size: int() takes a float of any size, and the lab reads no such rank.
-_LARGEST_RANK: Final = 10**9
+_LARGEST_RANK = 10**9
 
 
 def best(ranking: Mapping[str, float], depth: int | None = None) -> list[str]:

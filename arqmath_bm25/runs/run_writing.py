@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import IO, Any, Final, Literal, NamedTuple
+from typing import IO, Any, Literal, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
@@ -29,8 +29,8 @@ from arqmath_bm25.runs.task_rules import RULES, DocumentRules
 from arqmath_bm25.version import __version__
 
 RunForm = Literal["lab", "trec"]  # columns of the guidelines, or of TREC
-_TREC_LINE: Final = RULES[DocumentRules.task].line
-_IR_METADATA: Final = (
+_TREC_LINE = RULES[DocumentRules.task].line
+_IR_METADATA = (
     "schema-version",
     "run-version",
     "tag",
@@ -43,9 +43,9 @@ _IR_METADATA: Final = (
 )
 
 # Where runs of a task are submitted, if not to the ARQMath labs.
-_VENUES: Final = {"nlps": "TextGraphs-16", DocumentRules.task: ""}
+_VENUES = {"nlps": "TextGraphs-16", DocumentRules.task: ""}
 
-_LOWEST: Final = np.float32(-math.inf)
+_LOWEST = np.float32(-math.inf)
 
 
 def separated(scores: Sequence[float], as_read: bool = False) -> list[float]:

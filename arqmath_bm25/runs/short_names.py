@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from typing import Final
 
-_SEPARATORS: Final = "-_./ "
+_SEPARATORS = "-_./ "
 
 # A word of a name, with the separators after it.
-_WORD: Final = re.compile(r"[^-_./ ]*[-_./ ]+|[^-_./ ]+")
+_WORD = re.compile(r"[^-_./ ]*[-_./ ]+|[^-_./ ]+")
 
 
 def short_names(names: Sequence[str]) -> list[str]:

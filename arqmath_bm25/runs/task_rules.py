@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.runs.run_rules import Holds, PlainIds, Ranked
 
-WITHOUT_POST: Final = "TREC's columns; the lab expects the post as well"
+WITHOUT_POST = "TREC's columns; the lab expects the post as well"
 
 # In runs of Task 3, this begins a source that is a post.
-POST: Final = "post "
-_POST_ID: Final = re.compile(r"[0-9]+")
-_RANKED: Final = "\t{rank}\t{score:.9g}\t{tag}\n"
+POST = "post "
+_POST_ID = re.compile(r"[0-9]+")
+_RANKED = "\t{rank}\t{score:.9g}\t{tag}\n"
 
 # Topics that `experiments` makes.
-_OF_EXPERIMENT: Final = re.compile(r"D\.[1-9][0-9]*")
+_OF_EXPERIMENT = re.compile(r"D\.[1-9][0-9]*")
 
 
 class LabRules(RunRules):
@@ -112,7 +112,7 @@ class LabRules(RunRules):
 # Primed measures (nDCG′, MAP′, P′@k) are those of the *prime run*: the run without the documents
 # that have no judgment for the topic. The tables of ARQMath-1 have plain P@10, those since
 # ARQMath-2 the primed one.
-_LAB_MEASURES: Final = {
+_LAB_MEASURES = {
     "ndcg_prime": "nDCG(judged_only=True)",
     "map_prime": "AP(judged_only=True)",
     "p10_prime": "P(judged_only=True)@10",
@@ -123,7 +123,7 @@ _LAB_MEASURES: Final = {
     "p10": "P@10",
     "judged_at_10": "Judged@10",
 }
-_LAB_TABLE_MEASURES: Final = (
+_LAB_TABLE_MEASURES = (
     "ndcg_prime",
     "map_prime",
     "p10_prime",
@@ -132,7 +132,7 @@ _LAB_TABLE_MEASURES: Final = (
 )
 
 # Uses that need many documents for a topic.
-_UNRANKED: Final[Mapping[Use, str]] = {
+_UNRANKED: Mapping[Use, str] = {
     "fuse": "a run of {task}; there is nothing to fuse",
     "pool": "a run of {task}; there is nothing to pool",
     "moves": "moves are listed of rankings of documents only",
@@ -431,7 +431,7 @@ class DocumentRules(RunRules):
         return RunRow(line, columns[0], columns[2], *ranked)
 
 
-RULES: Final[Mapping[labs.RunTask, RunRules]] = {
+RULES: Mapping[labs.RunTask, RunRules] = {
     AnswerRules.task: AnswerRules(),
     FormulaRules.task: FormulaRules(),
     TextRules.task: TextRules(),

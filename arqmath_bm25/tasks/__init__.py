@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from arqmath_bm25.analysis.tokenizer import TRUSTED
 from arqmath_bm25.core.configuration import default_config, load
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.tasks.task import Task
 
 # Name → module and class. A module is imported when its task is asked for.
-TASKS: Final[dict[str, str]] = {
+TASKS: dict[str, str] = {
     "task1": "arqmath_bm25.tasks.answers.answer_retrieval:AnswerRetrieval",
     "task2": "arqmath_bm25.tasks.formulas.formula_retrieval:FormulaRetrieval",
     "task3": "arqmath_bm25.tasks.answers.open_domain:OpenDomain",

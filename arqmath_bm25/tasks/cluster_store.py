@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from arqmath_bm25.tasks.task import IndexedTask
 
 _ENGINE: Final = "opensearch"
-_INDEX: Final = "cluster.json"  # the name of the index, of those it replaces, kinds of counts
-_DIGESTS: Final = "digests.npy"  # of the documents, in order (int64)
-_COUNTS: Final = "counts.npy"  # of each document: the number of its kind of counts
+_INDEX = "cluster.json"  # the name of the index, of those it replaces, kinds of counts
+_DIGESTS = "digests.npy"  # of the documents, in order (int64)
+_COUNTS = "counts.npy"  # of each document: the number of its kind of counts
 
 
 class ClusterBuild:

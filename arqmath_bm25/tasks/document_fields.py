@@ -7,13 +7,12 @@ least: Anserini requires a field of this name, and skips documents in which it i
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.html import Content
 from arqmath_bm25.analysis.terms import Bag
 
-NOTHING: Final = Bag(("∅",))  # stands for a document without words; no query holds it
+NOTHING = Bag(("∅",))  # stands for a document without words; no query holds it
 
 
 def part_fields(name: str, terms: Terms) -> dict[str, Bag]:

@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from uuid import uuid4
 
 from arqmath_bm25.analysis.terms import Bag
@@ -68,9 +68,9 @@ class PartForms(NamedTuple):
         return "".join(name for name, wanted in chosen.items() if wanted) + ".counts"
 
 
-JSON: Final = PartForms()
-_DIGESTS: Final = ".sha256"  # of the files of a kept part, by their endings
-WORDS: Final = ".words"  # a file beside a part: in how many of its documents each word is
+JSON = PartForms()
+_DIGESTS = ".sha256"  # of the files of a kept part, by their endings
+WORDS = ".words"  # a file beside a part: in how many of its documents each word is
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 

@@ -10,7 +10,7 @@ import re
 from collections import Counter, defaultdict
 from itertools import chain, count
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.own_documents import UserDocument
     from arqmath_bm25.core.arrays import Flags, Ints
 
-FILE: Final = "documents.labels"
-_TYPED: Final = re.compile(r"(?<!\S)(?:type|tag|in):\S+")
-_BLANKS: Final = re.compile(r"\s+")
-_TYPES: Final = {".ipynb": "notebook", ".pdf": "PDF"}
+FILE = "documents.labels"
+_TYPED = re.compile(r"(?<!\S)(?:type|tag|in):\S+")
+_BLANKS = re.compile(r"\s+")
+_TYPES = {".ipynb": "notebook", ".pdf": "PDF"}
 
 
 def labels_of(document: UserDocument) -> str:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from arqmath_bm25.core.records import Hit
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
 
-FIRST_SEARCHED: Final = 1000  # best documents among which the filter looks at first
-SEARCHED: Final = 100_000  # … if too few of these pass
-NONE_PASSES: Final = "No post that holds a term of this query has these tags and years."
+FIRST_SEARCHED = 1000  # best documents among which the filter looks at first
+SEARCHED = 100_000  # … if too few of these pass
+NONE_PASSES = "No post that holds a term of this query has these tags and years."
 
 
 class PostFilter(NamedTuple):
@@ -58,4 +58,4 @@ class PostFilter(NamedTuple):
                 yield hit
 
 
-ALL_POSTS: Final = PostFilter()
+ALL_POSTS = PostFilter()

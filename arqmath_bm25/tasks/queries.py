@@ -11,7 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Set
 from math import log, log2
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.html import Content, Delimiters, as_body, read_body, read_title
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from arqmath_bm25.engines.engine import Query, Searcher, TermScores
 
 # Fields that say what a document is about.
-_NAMING: Final = ("title_text", "title_math", "title_operators", "tags")
-_FEW: Final = 10  # documents: a word in no more of them is never common
-_WORD: Final = re.compile(r"(?<![\\\w])[A-Za-z]{3,}")
+_NAMING = ("title_text", "title_math", "title_operators", "tags")
+_FEW = 10  # documents: a word in no more of them is never common
+_WORD = re.compile(r"(?<![\\\w])[A-Za-z]{3,}")
 # What is typed around formulas, where that can be chosen, and how to find it.
-_MARKS: Final[dict[Delimiters, str]] = {
+_MARKS: dict[Delimiters, str] = {
     "mathjax": "$",
     "latex": "$",
     "markdown": "$",
     "auto": "$",
     "escaped": r"\$",
 }
-_DOLLARS: Final = {"$": re.compile(r"(?<!\\)\$"), r"\$": re.compile(r"\\\$")}
+_DOLLARS = {"$": re.compile(r"(?<!\\)\$"), r"\$": re.compile(r"\\\$")}
 
 
 def topic_query(

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
 
@@ -23,7 +23,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 FieldKind = Literal["text", "math", "operators"]  # of its terms, as its name ends
 DocumentVariant = Literal[Variant, "cited"]
 View = Literal["tokens", "characters", "words"]  # what a text is cut into (NLPS)
-_KERNEL: Final[dict[View, float]] = {"tokens": 0.4, "characters": 0.3, "words": 0.3}
+_KERNEL: dict[View, float] = {"tokens": 0.4, "characters": 0.3, "words": 0.3}
 
 
 def _beside(path: object, info: ValidationInfo) -> object:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 from pydantic import ValidationError
 
@@ -37,8 +37,8 @@ from arqmath_bm25.tasks.queries import advice, marked_topic
 from arqmath_bm25.tasks.settings import TaskSettings
 from arqmath_bm25.tasks.written_words import WrittenWords
 
-_SHORT: Final = 300  # characters of a text on one line
-_AROUND: Final = 120  # characters before and after a formula
+_SHORT = 300  # characters of a text on one line
+_AROUND = 120  # characters before and after a formula
 
 
 class OpenIndex(Protocol):

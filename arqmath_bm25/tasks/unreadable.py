@@ -6,15 +6,15 @@ It costs the text of one document, not the hours of a build; many faults end the
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from arqmath_bm25.core.errors import InputError, shown
 
-UNREADABLE: Final = "of them unreadable"
-_NAME: Final = "unreadable: "  # before an id and its error, as a key of counts
-_NAMED: Final = 5
-_FEW: Final = 5  # are no reason to end a build, whatever the size of the collection
-_PER: Final = 1_000  # documents of which one may be unreadable
+UNREADABLE = "of them unreadable"
+_NAME = "unreadable: "  # before an id and its error, as a key of counts
+_NAMED = 5
+_FEW = 5  # are no reason to end a build, whatever the size of the collection
+_PER = 1_000  # documents of which one may be unreadable
 
 T = TypeVar("T")
 R = TypeVar("R")

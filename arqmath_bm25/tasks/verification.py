@@ -15,7 +15,7 @@ from functools import cache, partial
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Final, NamedTuple, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -48,11 +48,11 @@ from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.task import Task, TopicFile
 from arqmath_bm25.version import __version__
 
-_THREADS: Final = 2
-_SPACE: Final = 3  # most that a build takes, in sizes of what it reads
-_LONGEST_NAME: Final = 255  # bytes, of a file
+_THREADS = 2
+_SPACE = 3  # most that a build takes, in sizes of what it reads
+_LONGEST_NAME = 255  # bytes, of a file
 # Keys of a manifest whose values another machine, or another place of the same files, may change.
-_CLAIMS: Final = (
+_CLAIMS = (
     "version", "platform", "implementation", "data", "topics", "queries", "qrels", "collection",
     "built", "cluster", "runs",
 )  # fmt: skip

@@ -7,7 +7,7 @@ in order: the word as `words_in` folds it, a TAB, and the number of documents th
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from arqmath_bm25.analysis.text import STOP_WORDS, WordAnalyzer, words_in
 from arqmath_bm25.core.tested import read_bytes, write_checksums
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from arqmath_bm25.analysis.html import Content
     from arqmath_bm25.engines.engine import Searcher
 
-FILE: Final = "words"
-_TYPED: Final = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}+\Z")
-_COMPLETIONS: Final = 8  # the most frequent words that one begins
-_LEAST: Final = 4  # letters of a word that may be meant as another one
-_LONG: Final = 8  # letters of a word that may have two wrong ones
-_FIELDS: Final = ("contents", "tags")
+FILE = "words"
+_TYPED = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}+\Z")
+_COMPLETIONS = 8  # the most frequent words that one begins
+_LEAST = 4  # letters of a word that may be meant as another one
+_LONG = 8  # letters of a word that may have two wrong ones
+_FIELDS = ("contents", "tags")
 
 
 def write_words(counts: Mapping[str, int], directory: Path) -> None:

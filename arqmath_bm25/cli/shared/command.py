@@ -9,7 +9,7 @@ from functools import cache, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from string import Template
-from typing import Annotated, Any, Final, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 import yaml
@@ -19,7 +19,7 @@ from arqmath_bm25.core.progress import console
 from arqmath_bm25.tasks import TASKS
 
 # These commands continue an earlier call that Ctrl-C has ended.
-_RESUMING: Final = ("fetch", "index", "judge")
+_RESUMING = ("fetch", "index", "judge")
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:

@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import typer
 from rich import box
@@ -18,10 +18,10 @@ from arqmath_bm25.core.progress import PlainConsole, console
 TableForm = Literal["terminal", "latex", "markdown", "csv"]
 
 # Forms that are pasted into a paper.
-PASTED: Final[tuple[TableForm, ...]] = ("latex", "markdown")
-DAGGER: Final = "†"
+PASTED: tuple[TableForm, ...] = ("latex", "markdown")
+DAGGER = "†"
 
-_LATEX: Final = str.maketrans(
+_LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
         "{": r"\{",
@@ -215,7 +215,7 @@ def comma_separated(table: ScoreTable) -> str:
     return text.getvalue()
 
 
-_WRITERS: Final[Mapping[str, Callable[[ScoreTable], str]]] = {
+_WRITERS: Mapping[str, Callable[[ScoreTable], str]] = {
     "latex": latex,
     "markdown": markdown,
     "csv": comma_separated,

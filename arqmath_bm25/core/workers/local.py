@@ -111,7 +111,7 @@ class Processes:
             self._pool = None
 
 
-HERE: Final = Processes(1)  # for work that is not worth a process
+HERE = Processes(1)  # for work that is not worth a process
 
 
 def _end_with_parent() -> None:

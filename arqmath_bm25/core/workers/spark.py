@@ -26,10 +26,10 @@ from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.workers import J, R
 from arqmath_bm25.version import __version__
 
-_JOBS_PER_CORE: Final = 4  # in a wave, at whose end workers wait for the last
-_LOOK: Final = 5.0  # seconds from one look at the executors to the next
-_PATIENCE: Final = 60.0  # seconds to go on without any executor
-_QUIET: Final = Path(__file__).absolute().with_name("spark-log4j2.properties")
+_JOBS_PER_CORE = 4  # in a wave, at whose end workers wait for the last
+_LOOK = 5.0  # seconds from one look at the executors to the next
+_PATIENCE = 60.0  # seconds to go on without any executor
+_QUIET = Path(__file__).absolute().with_name("spark-log4j2.properties")
 
 
 class SparkWorkers:

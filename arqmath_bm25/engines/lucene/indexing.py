@@ -17,7 +17,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any
 from uuid import uuid4
 
 from arqmath_bm25.core.errors import InputError
@@ -25,10 +25,10 @@ from arqmath_bm25.core.id_table import IdTable, write_ids
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.lucene.jvm import java_cast, java_class
 
-_BUFFER_MB: Final = 128  # of documents in memory before a segment is written
-_SHARD: Final = 1 << 28  # bytes of JSON lines
-_TOGETHER: Final = 200_000  # ids that pass from Java at a time
-_END: Final = "\0"  # of an id; no id holds it
+_BUFFER_MB = 128  # of documents in memory before a segment is written
+_SHARD = 1 << 28  # bytes of JSON lines
+_TOGETHER = 200_000  # ids that pass from Java at a time
+_END = "\0"  # of an id; no id holds it
 
 
 def index_documents(

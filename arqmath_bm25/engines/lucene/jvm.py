@@ -17,16 +17,16 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.system import needed_by
 
-JAVA: Final = range(21, 26)  # Anserini's classes need 21; versions above 25 are untested.
-INSTALL_JAR: Final = "pip install --no-deps --ignore-requires-python pyserini==2.4.0"
-_NEEDED: Final = f"Java {JAVA[0]} to {JAVA[-1]}"
-_HEAP: Final = "2g"  # the maximum; a search needs less, as the index is memory-mapped
-_ADDRESSES: Final = 5_000_000_000  # bytes: the heap, and what it reserves for code and threads
+JAVA = range(21, 26)  # Anserini's classes need 21; versions above 25 are untested.
+INSTALL_JAR = "pip install --no-deps --ignore-requires-python pyserini==2.4.0"
+_NEEDED = f"Java {JAVA[0]} to {JAVA[-1]}"
+_HEAP = "2g"  # the maximum; a search needs less, as the index is memory-mapped
+_ADDRESSES = 5_000_000_000  # bytes: the heap, and what it reserves for code and threads
 
 
 @cache

@@ -18,7 +18,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
@@ -40,7 +40,7 @@ from arqmath_bm25.engines.engine import (
 from arqmath_bm25.engines.lucene.indexing import open_reader, read_ids
 from arqmath_bm25.engines.lucene.jvm import detaching, java_class, own_class
 
-_ALL: Final = 2**31 - 1  # documents to score before any is skipped
+_ALL = 2**31 - 1  # documents to score before any is skipped
 
 
 class LuceneSearcher(Searcher):

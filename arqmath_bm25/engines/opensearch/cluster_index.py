@@ -27,7 +27,7 @@ from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.manifest import digest_of
@@ -40,13 +40,13 @@ from arqmath_bm25.engines.opensearch.connection import connect, patiently, searc
 if TYPE_CHECKING:
     from arqmath_bm25.core.workers import Workers
 
-_LARGEST: Final = 2**31 - 1  # hits
-_REQUEST: Final = 1_000_000  # bytes of documents in one: proxies often allow a megabyte
-_SMALLEST: Final = 1 << 14
-_MERGING: Final = 600  # seconds to wait until the segments of an index are merged
-_LEASES: Final = 60  # seconds to wait until deleted documents may go
-_LONGEST_TRIAL: Final = 3600  # seconds; a trial of rights takes one
-_NAME: Final = re.compile(r"arqmath-.+-[0-9a-f]{12}")
+_LARGEST = 2**31 - 1  # hits
+_REQUEST = 1_000_000  # bytes of documents in one: proxies often allow a megabyte
+_SMALLEST = 1 << 14
+_MERGING = 600  # seconds to wait until the segments of an index are merged
+_LEASES = 60  # seconds to wait until deleted documents may go
+_LONGEST_TRIAL = 3600  # seconds; a trial of rights takes one
+_NAME = re.compile(r"arqmath-.+-[0-9a-f]{12}")
 
 
 class ClusterIndex(NamedTuple):

@@ -8,7 +8,7 @@ left out. Ties are completed and put in order here, as in lucene/search.py.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.core.records import Hit
 
 # Errors of a shard that are lasting → the status with which OpenSearch answers them elsewhere.
-_STATUS_OF: Final = {"index_not_found_exception": 404, "cluster_block_exception": 403}
+_STATUS_OF = {"index_not_found_exception": 404, "cluster_block_exception": 403}
 
 
 class OpenSearchSearcher(Searcher):

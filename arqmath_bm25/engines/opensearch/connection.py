@@ -11,7 +11,7 @@ import os
 import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError, shown
 from arqmath_bm25.core.progress import tell
@@ -21,13 +21,13 @@ from arqmath_bm25.core.system import needed_by
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_PATIENCE: Final = 120.0  # seconds, for a cluster that lost a node
+_PATIENCE = 120.0  # seconds, for a cluster that lost a node
 # Statuses worth another try; a search during which a node died ends with 500.
-_PASSING: Final = (429, 500, 502, 503, 504, "N/A", "TIMEOUT")
-_CLAUSES: Final = "too_many|maxClauseCount"
+_PASSING = (429, 500, 502, 503, 504, "N/A", "TIMEOUT")
+_CLAUSES = "too_many|maxClauseCount"
 # Errors that recur at every try.
-_LASTING: Final = f"{_CLAUSES}|CERTIFICATE_|BAD_CERTIFICATE|WRONG_VERSION"
-_VARIABLES: Final = "ARQMATH_OPENSEARCH_"
+_LASTING = f"{_CLAUSES}|CERTIFICATE_|BAD_CERTIFICATE|WRONG_VERSION"
+_VARIABLES = "ARQMATH_OPENSEARCH_"
 
 
 def connect(hosts: Sequence[str], patience: float | None = 0) -> Any:
@@ -169,12 +169,12 @@ def patiently(call: Callable[..., Any], *, patience: float | None = None, **argu
         attempt += 1
 
 
-_RAISE_CLAUSES: Final = (
+_RAISE_CLAUSES = (
     "raise the limit of the cluster: curl -X PUT HOST/_cluster/settings -H 'content-type: "
     'application/json\' -d \'{"persistent": {"indices.query.bool.max_clause_count": 16384}}\''
 )
 # A pattern in the words of an error → the cure. The first pattern that matches counts.
-_CURES: Final = {
+_CURES = {
     "mismatch, certificate": "the certificate there is for other names; write one of them in hosts",
     "certificate has expired": "whoever runs the cluster must renew its certificate",
     "CERTIFICATE_VERIFY_FAILED": f"{_VARIABLES}CA names a file with the authority that signs here",

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from arqmath_bm25.evaluation.judging.pool import natural_key
 from arqmath_bm25.evaluation.qrels import Qrels
 
 _KIND = "results file of a batch, as Turkle writes it"
-COLUMNS: Final = ("Input.topic_id", "Input.doc_id", "Input.post_1", "Answer.grade_1")
+COLUMNS = ("Input.topic_id", "Input.doc_id", "Input.post_1", "Answer.grade_1")
 
 # Columns with the name of the assessor; the first one that is filled in counts.
 _ASSESSOR = ("Turkle.Username", "WorkerId")
@@ -38,7 +38,7 @@ _ASSESSOR = ("Turkle.Username", "WorkerId")
 # How different labels of a hit become one. agreed: an error; highest: the best grade; first: the
 # label of the first file and row; majority: the most frequent label, and of ties the best.
 Rule = Literal["agreed", "highest", "first", "majority"]
-RULES: Final[tuple[Rule, ...]] = get_args(Rule)
+RULES: tuple[Rule, ...] = get_args(Rule)
 
 
 class HitKey(NamedTuple):
@@ -262,7 +262,7 @@ def kappa(pairs: Ints, weights: Floats) -> float:
     return 1 - float(cost / cost_by_chance)
 
 
-_KEY: Final = HitKey._fields
+_KEY = HitKey._fields
 
 
 def write_disagreements(path: Path, annotations: Annotations) -> int:

@@ -20,7 +20,7 @@ from collections.abc import Container, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -56,8 +56,8 @@ class JournalEntry(NamedTuple):
             labels[self.hit] = self.label
 
 
-_WRITTEN: Final = b"\n\n"  # at the end of a journal whose results are written
-_ENTRY: Final = TypeAdapter(JournalEntry)
+_WRITTEN = b"\n\n"  # at the end of a journal whose results are written
+_ENTRY = TypeAdapter(JournalEntry)
 
 
 def journal_path(results: Path) -> Path:

@@ -13,7 +13,6 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
 from arqmath_bm25.analysis.html import Formula
 from arqmath_bm25.analysis.safe_html import plain
@@ -27,21 +26,21 @@ from arqmath_bm25.core.writing import Outputs
 from arqmath_bm25.evaluation.judging.pool import Item, PooledPost
 from arqmath_bm25.pages.post_html import PostWriter, post_reader
 
-TEMPLATE: Final = Path(__file__).with_name("annotation.html")
+TEMPLATE = Path(__file__).with_name("annotation.html")
 
-_UNSAFE: Final = re.compile(r"""\A[=+@-]|["<>&$]""")
-_COMMENT_BOX: Final = re.compile(r'\n *<label class="comment">.*')
-_POST: Final = re.compile(r"(?:Input\.)?post_\d+")
+_UNSAFE = re.compile(r"""\A[=+@-]|["<>&$]""")
+_COMMENT_BOX = re.compile(r'\n *<label class="comment">.*')
+_POST = re.compile(r"(?:Input\.)?post_\d+")
 
 # The template has this comment in place of the questions.
-_QUESTIONS: Final = "<!-- questions -->"
+_QUESTIONS = "<!-- questions -->"
 
 # The columns of a topic.
-QUESTION: Final = ("title", "question", "formula")
+QUESTION = ("title", "question", "formula")
 
 
-_SHOWN: Final = [f"{name}_{n}" for n in range(1, MAX_INSTANCES + 1) for name in ("post", "hit")]
-COLUMNS: Final = ("topic_id", "doc_id", *QUESTION, *_SHOWN)
+_SHOWN = [f"{name}_{n}" for n in range(1, MAX_INSTANCES + 1) for name in ("post", "hit")]
+COLUMNS = ("topic_id", "doc_id", *QUESTION, *_SHOWN)
 
 
 def write_batch(

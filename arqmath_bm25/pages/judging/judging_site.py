@@ -9,7 +9,6 @@ import secrets
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
@@ -29,10 +28,10 @@ from arqmath_bm25.pages.page_files import templates
 from arqmath_bm25.pages.web.server import STATIC, guarded
 
 # Bytes of a form; an id has up to 512 bytes, each of which takes three if it is escaped.
-_LONGEST_FORM: Final = 8000
+_LONGEST_FORM = 8000
 
 # Keys of the keyboard that give a label.
-_KEYS: Final = {label: str(grade) for label, grade in GRADE_OF_LABEL.items()} | {
+_KEYS = {label: str(grade) for label, grade in GRADE_OF_LABEL.items()} | {
     "System failure": "f",
     "Do not know": "d",
 }

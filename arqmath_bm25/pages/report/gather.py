@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.collection.collection import Collection
@@ -32,11 +32,11 @@ from arqmath_bm25.runs.short_names import short_names
 from arqmath_bm25.tasks import configured, task_class
 
 # Depths at which the share of judged hits is shown.
-DEPTHS: Final = (1, 5, 10, 20, 50, 100, 200, 500, 1000)
-RECALL_LEVELS: Final = tuple(n / 10 for n in range(11))
+DEPTHS = (1, 5, 10, 20, 50, 100, 200, 500, 1000)
+RECALL_LEVELS = tuple(n / 10 for n in range(11))
 
 # With more topics, the page of each is smaller, so that the report stays small.
-FEW_TOPICS: Final = 100
+FEW_TOPICS = 100
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Final
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
@@ -13,13 +13,13 @@ from arqmath_bm25.tasks.post_filter import PostFilter
 from arqmath_bm25.tasks.task import Task
 
 # Characters of a query; the longest questions of the labs have fewer.
-MAX_QUERY: Final = 5_000
+MAX_QUERY = 5_000
 
 # Results of a page.
-MAX_HITS: Final = 100
-_MAX_PAGE: Final = 1_000
-_FIRST_YEAR: Final = 2000
-_EXPECTED: Final = {
+MAX_HITS = 100
+_MAX_PAGE = 1_000
+_FIRST_YEAR = 2000
+_EXPECTED = {
     "q": "type words or formulas to search for",
     "depth": f"the number of results per page is from 1 to {MAX_HITS}",
     "page": f"pages are numbered from 1 to {_MAX_PAGE:,}",

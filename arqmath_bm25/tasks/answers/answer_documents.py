@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,8 +28,8 @@ from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 if TYPE_CHECKING:
     from arqmath_bm25.collection.posts import PostTable, Thread
 
-_BAG: Final = ("contents", "question_text", "title_text", "tags")
-_PER_PART: Final = 5_000  # posts that one process does at a time
+_BAG = ("contents", "question_text", "title_text", "tags")
+_PER_PART = 5_000  # posts that one process does at a time
 
 
 # A process does many parts, and the analyzer caches the formulas it has read.

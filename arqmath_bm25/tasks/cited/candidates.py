@@ -5,7 +5,6 @@ in all rankings of the package. So every candidate has a rank: what matches noth
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 import numpy as np
 
@@ -14,9 +13,9 @@ from arqmath_bm25.core.arrays import Floats
 CandidateScores = Floats  # one for every candidate, in the order of `Candidates.ids`
 CandidateRanking = list[tuple[str, float]]  # ids with their scores, the best first
 
-BLOCK: Final = 64  # statements that are ranked at a time; 8 MB of scores for 16,000 candidates
-DECIMALS: Final = 12  # scores that differ less are tied: the rest is rounding
-_TIED: Final = 2 * 10.0**-DECIMALS
+BLOCK = 64  # statements that are ranked at a time; 8 MB of scores for 16,000 candidates
+DECIMALS = 12  # scores that differ less are tied: the rest is rounding
+_TIED = 2 * 10.0**-DECIMALS
 
 
 class Candidates:

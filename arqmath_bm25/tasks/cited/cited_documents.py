@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from arqmath_bm25.tasks.document_task import FieldRanker
     from arqmath_bm25.tasks.settings import DocumentSettings
 
-_FILES: Final = "references"  # what is learnt, in a store of its own
-_MANY: Final = 2_000  # statements from which on the cost of learning is told
-_BY_FIELDS: Final = 1000  # best documents by fields: the scores of others are 0
-STATEMENTS: Final = "statements with references"  # as a count of the index
+_FILES = "references"  # what is learnt, in a store of its own
+_MANY = 2_000  # statements from which on the cost of learning is told
+_BY_FIELDS = 1000  # best documents by fields: the scores of others are 0
+STATEMENTS = "statements with references"  # as a count of the index
 
 
 def count_statements(

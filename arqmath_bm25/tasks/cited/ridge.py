@@ -28,7 +28,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -45,10 +45,10 @@ from arqmath_bm25.tasks.settings import RidgeSettings
 if TYPE_CHECKING:
     from arqmath_bm25.tasks.cited.text_kernel import Matrix
 
-MOST_WHOLE: Final = 8_000  # statements of one regression: an inverse of 512 MB, 1 GB to compute it
-NEAR: Final = 512  # statements of a query's own regression; MAP of NLPS .359, .360 with all
-_PROFILES: Final = 1_024  # candidates whose profiles are computed at a time
-_SCORES: Final = 4_000_000  # of a block of queries; each part that is learnt takes 32 MB
+MOST_WHOLE = 8_000  # statements of one regression: an inverse of 512 MB, 1 GB to compute it
+NEAR = 512  # statements of a query's own regression; MAP of NLPS .359, .360 with all
+_PROFILES = 1_024  # candidates whose profiles are computed at a time
+_SCORES = 4_000_000  # of a block of queries; each part that is learnt takes 32 MB
 
 _FREQUENCIES, _INVERSE = "frequencies.npy", "inverse.npy"
 _ROWS, _REFERENCES, _IDS = "statements.npz", "references.npz", "ids.npz"

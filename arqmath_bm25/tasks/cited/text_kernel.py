@@ -11,7 +11,7 @@ training text holds still counts in the length of its vector.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     Matrix = Floats
 
-_COLUMNS: Final = 1 << 18  # of a view
-_TOKEN: Final = re.compile(r"\\[A-Za-z]+|[A-Za-z]+|[^\sA-Za-z]")
+_COLUMNS = 1 << 18  # of a view
+_TOKEN = re.compile(r"\\[A-Za-z]+|[A-Za-z]+|[^\sA-Za-z]")
 
 
 class TextVectors:

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,9 +39,9 @@ from arqmath_bm25.tasks.document_parts import JSON, PartForms, write_parts
 from arqmath_bm25.tasks.settings import Task2Settings
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 
-TYPES: Final = ("answer", "question", "title")  # what may be returned, preferred ones first
-_LARGEST: Final = 2**31 - 1
-_PER_PART: Final = 10_000  # documents that one process writes at a time
+TYPES = ("answer", "question", "title")  # what may be returned, preferred ones first
+_LARGEST = 2**31 - 1
+_PER_PART = 10_000  # documents that one process writes at a time
 
 
 def write_formula_documents(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import repeat
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,8 +32,8 @@ from arqmath_bm25.tasks.queries import field_parts
 from arqmath_bm25.tasks.settings import Task2Settings
 from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, TopicFile, listed
 
-_INSTANCES: Final = "instances.npy"
-_IN_CONTEXT: Final = 1000  # best formulas that are reranked by context; answers that give it
+_INSTANCES = "instances.npy"
+_IN_CONTEXT = 1000  # best formulas that are reranked by context; answers that give it
 
 
 class FormulaRetrieval(IndexedTask):
@@ -189,7 +189,7 @@ class Context(NamedTuple):
     scores: Floats
 
 
-_NO_CONTEXT: Final = Context(np.empty(0, np.int32), np.empty(0))
+_NO_CONTEXT = Context(np.empty(0, np.int32), np.empty(0))
 
 
 def thread_context(posts: PostTable, *rankings: list[Hit]) -> Context:

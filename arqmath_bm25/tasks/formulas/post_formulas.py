@@ -10,7 +10,6 @@ import csv
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 from arqmath_bm25.analysis.html import (
     Content,
@@ -25,9 +24,9 @@ from arqmath_bm25.collection.posts import Post, PostTable
 from arqmath_bm25.collection.site import Site
 from arqmath_bm25.core.workers import Workers
 
-_FIRST: Final = 1_000_000_000
-_PER_POST: Final = 400
-_PER_PART: Final = 10_000  # posts
+_FIRST = 1_000_000_000
+_PER_POST = 400
+_PER_PART = 10_000  # posts
 
 
 def write_post_formulas(

@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from itertools import starmap
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from arqmath_bm25.tasks.cited.text_kernel import Matrix
 
 
-_MODEL: Final = "model"
+_MODEL = "model"
 _LEARNT, _TEXTS = "learnt", "candidates.npz"
-_UNHIDDEN: Final = ()
+_UNHIDDEN = ()
 
 
 class PremiseSelection(IndexedTask):
