@@ -199,7 +199,7 @@ class Reranker:
     """Reranks answers by the best score in their threads. Thread-safe.
 
     An answer of score s gets s + w · (the best score in its thread). The weight w is not negative,
-    so answers that are ranked again stay ahead of those that are not.
+    so answers that are ranked again stay ahead of the others.
     """
 
     def __init__(self, posts: PostTable, settings: RerankSettings) -> None:
