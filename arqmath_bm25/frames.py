@@ -32,7 +32,6 @@ from arqmath_bm25.evaluation.qrels import (
     Qrels,
     level_notes,
     read_grade,
-    relevance_threshold,
 )
 from arqmath_bm25.evaluation.result import Evaluation
 from arqmath_bm25.runs import run_writing
@@ -108,7 +107,7 @@ def evaluate(
     as the command `eval` takes them, or objects of ir_measures; by default the task's own.
     `task` is by default taken from the `attrs` of the judgments (`Collection.qrels`) or of the run,
     else from the topics: the labs' own or others. `relevant` is the lowest relevant grade, by
-    default 2 for topics of the labs, else 1.
+    default 2 for the labs' tasks, else 1.
 
     Returns averages over all judged topics, from 0 to 1, by the names of the measures, with
     numbers of topics and rows as attributes (`Evaluation`); with `per_topic` a frame with a row for
@@ -258,8 +257,7 @@ def _score(
     if task not in RULES:
         raise InputError(f"task {task!r}: expected one of {', '.join(RULES)}")
 
-    if relevant is None:
-        relevant = relevance_threshold(RULES[task], grades)
+    relevant = relevant or RULES[task].relevant
     judgments = Judgments(
         Path("qrels"),
         grades,

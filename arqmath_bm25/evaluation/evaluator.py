@@ -31,7 +31,6 @@ from arqmath_bm25.evaluation.qrels import (
     coverage_notes,
     level_notes,
     read_qrels,
-    relevance_threshold,
 )
 from arqmath_bm25.evaluation.score import (
     OF_POSTS,
@@ -142,7 +141,7 @@ class Evaluator:
     # Topics without a document of this grade or a higher one do not count.
     least_grade: int = 0
 
-    # The lowest grade that counts as relevant; by default the judgments decide.
+    # The lowest grade that counts as relevant; by default the task decides.
     relevant: int | None = None
 
     def __post_init__(self) -> None:
@@ -269,10 +268,7 @@ class Evaluator:
         if not qrels:
             raise InputError(f"{file}: no topic has a grade of {self.least_grade} or more")
 
-        relevant = self.relevant
-        if relevant is None:
-            relevant = relevance_threshold(rules, qrels)
-
+        relevant = self.relevant or rules.relevant
         judgments = Judgments(file, qrels)
         ids = rules.formula_ids(self.open_ids)
         holds = rules.holds(self.collection)

@@ -30,12 +30,11 @@ from typing import Literal, NamedTuple, get_args
 
 from arqmath_bm25.core.arrays import Flags
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.labs import RELEVANT, is_official
+from arqmath_bm25.core.labs import RELEVANT
 from arqmath_bm25.core.reading import open_bytes, read_text
 from arqmath_bm25.core.writing import complete
 from arqmath_bm25.runs.formula_ids import FormulaIds, id_numbers
 from arqmath_bm25.runs.rows import plain_columns, read_columns
-from arqmath_bm25.runs.run_rules import RunRules
 
 # Topic -> document -> grade.
 Qrels = dict[str, dict[str, int]]
@@ -53,17 +52,6 @@ class Judgments(NamedTuple):
     ids: IdKind | None = None  # Task 2: the kind of ids in the file; rankings use the same
     notes: tuple[str, ...] = ()
     relevant: int = RELEVANT  # the relevance level: the lowest grade that counts as relevant
-
-
-def relevance_threshold(rules: RunRules, qrels: Qrels) -> int:
-    """Return the relevance level for runs of a task: the lowest grade that counts as relevant.
-
-    The labs' rule holds for the labs' own topics. For all other topics, as of an
-    experiment or of a user, grade 1 is relevant, as in trec_eval.
-    """
-    if all(map(is_official, qrels)):
-        return rules.relevant
-    return 1
 
 
 # The time of trec_eval grows with the square of the highest grade, and in the end it crashes.

@@ -109,6 +109,9 @@ class RunRules:
     # Columns with ids that must be numbers, and the fields of `RunRow` that hold them.
     ids: ClassVar[Mapping[str, str]] = {}
 
+    # The column of the document.
+    document: ClassVar[int] = 1
+
     # The task of the labs whose topics and judgments its runs have.
     lab_task: ClassVar[labs.LabTask] = "task1"
 
@@ -206,7 +209,7 @@ class RunRules:
 
     def record(self, line: int, columns: Sequence[str], ranked: Ranked) -> RunRow:
         """Return the row of the task's columns, by default of a topic and a document."""
-        return RunRow(line, columns[0], columns[1], *ranked)
+        return RunRow(line, columns[0], columns[self.document], *ranked)
 
     def is_trec(self, columns: Sequence[str]) -> bool:
         """Return whether a row has TREC's form in place of the task's own."""

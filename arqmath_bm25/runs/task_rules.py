@@ -393,6 +393,7 @@ class DocumentRules(RunRules):
 
     task = "docs"
     columns = ("topic", "Q0", "document", "rank", "score", "run id")
+    document = 2
     row_format = "{topic}\tQ0\t{hit.doc_id}" + _RANKED
     ending = ".trec"
     relevant = 1
@@ -425,10 +426,6 @@ class DocumentRules(RunRules):
         if len(columns) == len(AnswerRules.columns):
             columns = [columns[0], "Q0", *columns[1:]]
         return super().row(line, columns, findings)
-
-    def record(self, line: int, columns: Sequence[str], ranked: Ranked) -> RunRow:
-        """Return the row of a query and a document."""
-        return RunRow(line, columns[0], columns[2], *ranked)
 
 
 RULES: Mapping[labs.RunTask, RunRules] = {

@@ -29,7 +29,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RELEVANT
 from arqmath_bm25.core.stores import readable_manifest
 from arqmath_bm25.core.writing import contents, sources
-from arqmath_bm25.evaluation.qrels import read_qrels, relevance_threshold, write_qrels
+from arqmath_bm25.evaluation.qrels import read_qrels, write_qrels
 from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import configured, task_class
 from experiments.judged_references import write_references
@@ -192,7 +192,7 @@ class Maker:
         path = self._place / "judgments" / Path(file).name
         qrels = read_qrels(self._collection.layout.data / file)
         path.parent.mkdir(exist_ok=True)
-        write_qrels(path, with_relevant(qrels, relevance_threshold(rules, qrels)))
+        write_qrels(path, with_relevant(qrels, rules.relevant))
         return f"judgments/{path.name}"
 
     def _references(self, table: Table) -> str:
