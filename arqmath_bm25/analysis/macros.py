@@ -9,13 +9,11 @@ of definitions, arguments and results. A formula beyond these bounds is left unc
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from arqmath_bm25.analysis.nesting import closing_edge
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _STEPS = 1000  # definitions and uses of one post
 _LONGEST = 1000  # characters of a definition or an argument

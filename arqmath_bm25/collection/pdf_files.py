@@ -13,12 +13,10 @@ import sys
 import unicodedata
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 from threading import Lock
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from typing import Any
 
 _SECONDS = 20  # of a processor, for one file
 _MEMORY = 1 << 30  # bytes

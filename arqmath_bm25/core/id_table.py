@@ -12,20 +12,17 @@ endings, numbers little-endian:
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from arqmath_bm25.core.arrays import Ints, smallest_kind
 from arqmath_bm25.core.errors import InputError, check_found
 from arqmath_bm25.core.tested import read_numbers, write_checksums
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    import numpy.typing as npt
 
 ENDINGS = ("text", "starts", "hashes", "rows")
 _HASH = 8  # bytes

@@ -13,19 +13,16 @@ from __future__ import annotations
 
 from array import array
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arqmath_bm25.core.arrays import map_numbers, ranges
 from arqmath_bm25.core.errors import NoIndexError
 from arqmath_bm25.core.manifest import CHECKSUMS, store_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 _BLOCK = 4096  # bytes; numbers of 1, 2, 4 and 8 bytes never lie in two
 

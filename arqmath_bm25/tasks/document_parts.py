@@ -24,20 +24,17 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
 from arqmath_bm25.analysis.terms import Bag
+from arqmath_bm25.core.arrays import Flags, Ints
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.system import give_back_memory
 from arqmath_bm25.core.workers import J, Workers
 from arqmath_bm25.core.writing import complete, written_json
+from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.engines.flat_build import FlatPart
-
-if TYPE_CHECKING:
-    from arqmath_bm25.core.arrays import Flags, Ints
-    from arqmath_bm25.engines.engine import Document
-
 
 IdsIn = Callable[[Path, "Ints"], list[str]]  # store, rows → ids of the documents
 

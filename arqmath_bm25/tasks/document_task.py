@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.formal import FORMAL, formula_words, query_words
@@ -22,12 +21,10 @@ from arqmath_bm25.analysis.html import (
 )
 from arqmath_bm25.analysis.kinds import kind_of
 from arqmath_bm25.core.records import Hit, HitLists, PartLists, Topic
+from arqmath_bm25.engines.engine import Query
 from arqmath_bm25.tasks.queries import build_query, field_parts
 from arqmath_bm25.tasks.settings import FieldSettings
 from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Ranker
-
-if TYPE_CHECKING:
-    from arqmath_bm25.engines.engine import Query
 
 
 class DocumentTask(IndexedTask):

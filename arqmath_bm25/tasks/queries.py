@@ -11,7 +11,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Set
 from math import log, log2
-from typing import TYPE_CHECKING
 
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.html import Content, Delimiters, as_body, read_body, read_title
@@ -19,11 +18,9 @@ from arqmath_bm25.analysis.kinds import kind_of
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.analysis.unmarked import with_formulas
 from arqmath_bm25.core.records import Part, Topic
+from arqmath_bm25.engines.engine import Query, Searcher, TermScores
 from arqmath_bm25.tasks.document_fields import document_fields
 from arqmath_bm25.tasks.settings import FieldKind, QuerySettings, kind
-
-if TYPE_CHECKING:
-    from arqmath_bm25.engines.engine import Query, Searcher, TermScores
 
 # Fields that say what a document is about.
 _NAMING = ("title_text", "title_math", "title_operators", "tags")

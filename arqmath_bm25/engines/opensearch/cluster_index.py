@@ -27,18 +27,16 @@ from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.manifest import digest_of
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.records import Json
+from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.engine import Bm25
 from arqmath_bm25.engines.opensearch.connection import connect, patiently, search_all
-
-if TYPE_CHECKING:
-    from arqmath_bm25.core.workers import Workers
 
 _LARGEST = 2**31 - 1  # hits
 _REQUEST = 1_000_000  # bytes of documents in one: proxies often allow a megabyte

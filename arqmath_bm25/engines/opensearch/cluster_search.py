@@ -7,12 +7,14 @@ left out. Ties are completed and put in order here, as in lucene/search.py.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from arqmath_bm25.core.errors import check_found
+from arqmath_bm25.core.records import Hit
 from arqmath_bm25.engines.engine import (
     FEW,
     DocIds,
@@ -25,11 +27,6 @@ from arqmath_bm25.engines.engine import (
 )
 from arqmath_bm25.engines.opensearch.cluster_index import ClusterIndex, description_if_loaded
 from arqmath_bm25.engines.opensearch.connection import patiently, search_all
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from arqmath_bm25.core.records import Hit
 
 # Errors of a shard that are lasting → the status with which OpenSearch answers them elsewhere.
 _STATUS_OF = {"index_not_found_exception": 404, "cluster_block_exception": 403}

@@ -10,16 +10,14 @@ import base64
 import os
 import re
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError, shown
 from arqmath_bm25.core.progress import tell
 from arqmath_bm25.core.reading import read_text
 from arqmath_bm25.core.system import needed_by
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _PATIENCE = 120.0  # seconds, for a cluster that lost a node
 # Statuses worth another try; a search during which a node died ends with 500.

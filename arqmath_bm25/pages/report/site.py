@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -33,14 +34,10 @@ from arqmath_bm25.pages.report.gather import (
     ReportedRun,
 )
 from arqmath_bm25.runs.formula_ids import id_numbers
+from arqmath_bm25.runs.rows import RunRow
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from arqmath_bm25.runs.rows import RunRow
-
-    # Run -> measure -> value.
-    _Averages = Mapping[str, Mapping[str, float]]
+# Run -> measure -> value.
+_Averages = Mapping[str, Mapping[str, float]]
 
 
 # Why a topic has no relevant document among the first ten.

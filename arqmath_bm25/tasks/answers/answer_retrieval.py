@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection as Ids
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,25 +16,19 @@ from arqmath_bm25.collection.dump import ID
 from arqmath_bm25.collection.formulas import read_topic_formulas
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import POST_TABLE, PostTable
+from arqmath_bm25.core.arrays import Floats, Ints
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import year_of
 from arqmath_bm25.core.records import Hit, HitLists, Part, PartLists, Topic
 from arqmath_bm25.core.workers import Workers
+from arqmath_bm25.engines.engine import Document, Query
 from arqmath_bm25.tasks.answers.answer_documents import answer_documents, write_answer_documents
 from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.document_task import DocumentTask, FieldRanker
 from arqmath_bm25.tasks.queries import topic_query, weight_by_tf_idf
-from arqmath_bm25.tasks.settings import Task1Settings
+from arqmath_bm25.tasks.settings import RerankSettings, Task1Settings
 from arqmath_bm25.tasks.task import Found, OpenIndex, Ranker, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from arqmath_bm25.collection.posts import PostTable
-    from arqmath_bm25.core.arrays import Floats, Ints
-    from arqmath_bm25.engines.engine import Document, Query
-    from arqmath_bm25.tasks.settings import RerankSettings
 
 
 class AnswerRetrieval(DocumentTask):
