@@ -110,7 +110,7 @@ class Index:
         return cls._opened(content, content.store(engine.name), task, engine)
 
     @classmethod
-    def _opened(cls, content: IndexContent, store: Path, task: Task[Any], engine: Engine) -> Index:
+    def _opened(cls, content: IndexContent, store: Path, task: Task, engine: Engine) -> Index:
         why = why_unusable(store, content.recipe, content.sources)
         manifest = readable_manifest(store)
         if why or manifest is None:
