@@ -477,7 +477,7 @@ class _LatexWriter:
         if name == "hyperref":
             option = self._take(_OPTIONAL)
             if option is not None:
-                self._add(markup.reference(option[1]))
+                self._begin_link(f"#{option[1].strip()}", True)
                 return
         if not _SILENT[name]:
             self._add(" ")
@@ -517,8 +517,12 @@ class _LatexWriter:
         address = self._argument()
         if address is None:
             return
+        self._begin_link(address, name == "href")
+
+    def _begin_link(self, address: str, has_text: bool) -> None:
+        """Begin a link whose text is the group that follows, if it has one."""
         self._add(f'<a href="{escape(address)}">')
-        if name == "href" and self._text.startswith("{", self._place):
+        if has_text and self._text.startswith("{", self._place):
             self._groups.append("</a>")
             self._place += 1
         else:

@@ -41,6 +41,7 @@ COMMANDS: Final = {
     "index": CommandEntry(
         "tasks", _DOCUMENTS, "Build the index of a task, unless it is up to date."
     ),
+    "export": CommandEntry("pages", _DOCUMENTS, "Write documents as HTML pages without search."),
     "inspect": CommandEntry("data", _DOCUMENTS, "Count what DATA contains, and check an index."),
     "run": CommandEntry("tasks", _RUNS, "Rank documents for all topics and write the run files."),
     "eval": CommandEntry("eval", _RUNS, "Score runs as the labs do."),

@@ -1,4 +1,4 @@
-"""The commands `report`, `threads` and `serve`: pages, as files or served."""
+"""The commands `report`, `threads`, `export` and `serve`: pages, as files or served."""
 
 import time
 from collections.abc import Mapping
@@ -113,6 +113,23 @@ def threads(
     with progress("Writing pages", len(posts), "posts") as advance:
         count = write_threads(reader, posts, output, advance, place.delimiters or "mathjax")
     out.print(f"{output / 'index.html'}: {count} threads", markup=False)
+
+
+@command
+def export(documents: Path, output: Path, place: Place) -> None:
+    """Write documents of your own as HTML pages that open from disk: contents, links, no search.
+
+    DOCUMENTS are indexed first, unless they are already. Each file is a page with its sections;
+    pictures are copied. `serve` shows the same documents with search.
+
+    Example: arqmath-bm25 export notes -o site
+    """
+    # Templates take a quarter of a second to load, which other commands need not wait for.
+    from arqmath_bm25.pages.export import write_site
+
+    index = SearchPlace(documents, place.indexes, **place.options).opened("docs", builds=True)
+    count = write_site(index, output)
+    out.print(f"{output / 'index.html'}: {counted(count, 'files')}, without search", markup=False)
 
 
 @command

@@ -281,10 +281,13 @@ class _Rows:
                 for number, row in enumerate(file.rows):
                     line = self._waiting.readline()
                     if row.references:
-                        places = map(self._places.get, row.references)
-                        others = [name for name in dict.fromkeys(places) if name]
-                        others = [name for name in others if name != row.doc_id]
-                        line = f"{_encode({**json.loads(line), 'references': others})}\n".encode()
+                        known = filter(self._places.get, row.references)
+                        ids = {label: self._places[label] for label in known}
+                        others = [
+                            name for name in dict.fromkeys(ids.values()) if name != row.doc_id
+                        ]
+                        resolved = {"references": others, "label_ids": list(ids.items())}
+                        line = f"{_encode({**json.loads(line), **resolved})}\n".encode()
                         if others and row.statement:
                             asked.append(Statement(row.doc_id, row.statement, tuple(others)))
                     corpus.write(line)

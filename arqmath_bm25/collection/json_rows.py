@@ -43,6 +43,7 @@ class DocumentRow(BaseModel):
     type: str = ""
     file: _SourceName = ""
     line: _SourceLine = 0
+    label_ids: tuple[tuple[str, str], ...] = ()
 
 
 class JudgmentRow(BaseModel):

@@ -22,6 +22,7 @@ from arqmath_bm25.collection.folder_texts import inside, text_of
 from arqmath_bm25.collection.kept_rows import FormerRows
 from arqmath_bm25.collection.own_documents import LONGEST_ID, QRELS, QUERIES
 from arqmath_bm25.collection.taken_in import Plan, planned
+from arqmath_bm25.core.building import PAGES
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.tables import read_table
 
@@ -169,6 +170,9 @@ class Walk:
             folder, rules = folders.pop()
             entries = self._entries(folder)
             names = {entry.name for entry in entries}
+            if folder and any(name.startswith(PAGES) for name in names):
+                self._listing.left_out[folder] = "pages that this program wrote"
+                continue
             if not self._everything:
                 rules = rules + self._rules(folder, names)
                 self._note_outputs(folder, names)

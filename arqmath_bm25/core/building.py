@@ -17,6 +17,9 @@ from arqmath_bm25.core.writing import alone, is_planted, lock_path, naming_error
 
 # In a directory that is being built: the documents, with which the next build can resume.
 DOCUMENTS: Final = "documents"
+
+# So begins the name of the file that marks a folder of pages, which may be replaced.
+PAGES: Final = ".arqmath-bm25-"
 _PAUSE: Final = 0.2  # seconds
 
 T = TypeVar("T")

@@ -4,8 +4,9 @@ The content security policy allows only the files that pages need: they access n
 no script other than their own, which some pages have next to them.
 """
 
+import re
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
@@ -14,19 +15,19 @@ from typing import Any, Final, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from arqmath_bm25.core.building import building
+from arqmath_bm25.core.building import PAGES, building
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.version import __version__
 
 STYLE: Final = "style.css"
 
-# A file of this name marks a folder of pages, which may be replaced.
-_MARKER: Final = ".arqmath-bm25-"
+_MAX_NAME: Final = 60
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 def policy(script: bool, source: str = "'self' file:") -> str:
     """Return a content security policy: the style from `source`, and a script if there is one."""
-    rules = ["default-src 'none'", f"style-src {source}", "font-src data:"]
+    rules = ["default-src 'none'", f"style-src {source}", f"img-src {source}", "font-src data:"]
     if script:
         rules.append(f"script-src {source}")
     rules.append("base-uri 'none'")
@@ -112,14 +113,30 @@ class Pages(NamedTuple):
         path.write_text(text, encoding="utf-8")
 
 
+def page_names(things: Iterable[str]) -> dict[str, str]:
+    """Name a file for each thing: its id, without characters that could leave the folder."""
+    names = dict[str, str]()
+    taken = set[str]()
+    for number, thing in enumerate(things, 1):
+        safe = _UNSAFE.sub("_", thing).strip(".")
+        stem = safe[:_MAX_NAME] or "_"
+        name = f"{stem}.html"
+        if name.lower() in taken:
+            name = f"{number}-{name}"
+        taken.add(name.lower())
+        names[thing] = name
+    return names
+
+
 @contextmanager
 def site(directory: Path, kind: str, script: str = "", origin: str = "") -> Iterator[Pages]:
     """Yield a folder for pages of a kind, which becomes `directory` when they are complete.
 
     It also gets the style and the script. Raises InputError if `directory` holds something else.
     """
-    marker = f"{_MARKER}{kind}"
-    if directory.exists() and not (directory / marker).is_file():
+    marker = f"{PAGES}{kind}"
+    is_new = not directory.exists() or (directory.is_dir() and not any(directory.iterdir()))
+    if not (is_new or (directory / marker).is_file()):
         raise InputError(f"{directory}: this exists and holds no {kind}; choose another -o")
 
     with building(directory) as folder:

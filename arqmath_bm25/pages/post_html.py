@@ -32,6 +32,8 @@ _LETTERS: Final = re.compile(r"[^\W\d_]{2,}")
 _WORD: Final = re.compile(rf"&#?\w+;|{_LETTERS.pattern}")
 _IMG: Final = r'<img\b([^<>"]*(?:"[^"]*"[^<>"]*)*)>'
 _PICTURE: Final = re.compile(rf'<a\b[^<>"]*(?:"[^"]*"[^<>"]*)*>\s*{_IMG}\s*</a>|{_IMG}')
+_LINK: Final = re.compile(r'<a href="([^"]*)"[^<>]*>((?>(?:(?!</a>).)*))</a>', re.DOTALL)
+_REL: Final = 'rel="noopener noreferrer nofollow"'
 _ATTRIBUTE: Final = re.compile(r'(src|alt)="([^"]*)"')
 
 # How many words, and how many formulas, are kept with their stems and symbols.
@@ -58,11 +60,17 @@ class PostWriter:
         delimiters: Delimiters = "mathjax",
         macros: str = "",
         picture: Callable[[str], str | None] = lambda address: None,
+        link: Callable[[str], tuple[str, str]] | None = None,
     ) -> None:
-        """Mark the terms of `query`; `picture` returns where a picture can be shown from."""
+        """Mark the terms of `query`.
+
+        `picture` returns where a picture can be shown from. `link` returns the address that a link
+        has on this page, or "", and the text of one that has none.
+        """
         self._delimiters = delimiters
         self._preamble = macros
         self._picture = picture
+        self._link = link
         self._terms: set[str] = set()
         self._formulas: set[str] = set()
 
@@ -100,7 +108,10 @@ class PostWriter:
         """
         write_formula = self._formula_writer(formula_id)
         body = safe_body(shown(html), write_formula, self.prose, self._delimiters)
-        return _trusted(_PICTURE.sub(self._write_picture, body))
+        body = _PICTURE.sub(self._write_picture, body)
+        if self._link:
+            body = _LINK.sub(self._write_link, body)
+        return _trusted(body)
 
     def title(self, title: str, formula_id: str = "") -> Markup:
         """Return a title; the formula with id `formula_id` is marked."""
@@ -231,8 +242,21 @@ class PostWriter:
         shown_from = self._picture(unescape(attributes["src"]))
         if shown_from:
             return f'<img src="{shown_from}" alt="{text}">'
-        rel = "noopener noreferrer nofollow"
-        return f'<a class="picture" href="{attributes["src"]}" rel="{rel}">[{name}]</a>'
+        address = attributes["src"]
+        if self._link:
+            address = plain(self._link(unescape(address))[0])
+        if not address:
+            return f"[{name}]"
+        return f'<a class="picture" href="{address}" {_REL}>[{name}]</a>'
+
+    def _write_link(self, match: re.Match[str]) -> str:
+        """Return a link with the address that it has on this page, or its text."""
+        assert self._link is not None  # noqa: S101
+        address, name = self._link(unescape(match[1]))
+        text = match[2].strip() or self.title(name)
+        if not address:
+            return text
+        return f'<a href="{plain(address)}" {_REL}>{text}</a>'
 
 
 def _trusted(html: str) -> Markup:

@@ -400,6 +400,14 @@ class _DocumentTable:
                 referring.setdefault(other, []).append(document.doc_id)
         return referring
 
+    @cached_property
+    def first_of_file(self) -> Mapping[str, str]:
+        """The id of the first document of each file."""
+        first: dict[str, str] = {}
+        for document in self.all():
+            first.setdefault(document.file, document.doc_id)
+        return first
+
     def beside(self, document: UserDocument) -> dict[str, str]:
         """Return the ids of the documents before and after one in its file: `prev` and `next`."""
         (row,) = self.ids.find([document.doc_id]).tolist()

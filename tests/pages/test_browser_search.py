@@ -23,7 +23,9 @@ from browsing import (
 )
 from hostile_collection import ATTACK, write_collection, write_folder
 from serving import build_indexes, documents_site, folder_site, open_site, running
+from test_folder_files import PNG
 
+from arqmath_bm25.cli import app
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.evaluation.qrels import read_qrels
@@ -280,3 +282,21 @@ def test_no_script_of_a_file_or_its_name_runs(browser: Chrome, tmp_path: Path) -
             assert attacked(browser) is None
             assert browser.find_element(CSS, "h1").size["height"] > 0  # no style of a file hid it
             assert complaints(browser) == []
+
+
+def test_pages_on_disk_open_and_their_links_lead_on(
+    browser: Chrome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = tmp_path / "notes"
+    (notes / "sub").mkdir(parents=True)
+    (notes / "a.png").write_bytes(PNG)
+    (notes / "b.md").write_text("# Groups\n\nA group.\n\n## Order\n\nIts order $n$.\n")
+    (notes / "sub/a.md").write_text("# Rings\n\nA [ring](../b.md#order) ![r](../a.png)\n")
+    monkeypatch.chdir(tmp_path)
+    app(["--quiet", "export", "notes", "-o", "site"], standalone_mode=False)
+    for name in ("index.html", "b.md.html", "sub_a.md.html"):
+        check(browser, (tmp_path / "site" / name).as_uri())
+    assert browser.execute_script("return document.images[0].naturalWidth") == 1
+    browser.find_element(CSS, ".post a").click()
+    until(browser, lambda _: browser.current_url.endswith("b.md.html#order"))
+    assert refused(browser) == []

@@ -90,13 +90,12 @@ def test_pictures_of_the_folder_are_shown(notes: Client) -> None:
     assert pictures(notes, "sub/line.md#line") == {"up": shown}
     assert pictures(notes, "page.html#page") == {'"drawn"': "/files/act.svg"}
     line = page(notes, "/documents/sub%2Fline.md%23line")
-    assert [link.text() for link in line.css("a.picture")] == [
-        "[picture: gone]",
-        "[picture: out]",
-        "[picture: text]",
-        "[picture: link]",
-        "[picture: no]",
-    ]
+    (post,) = line.css(".post")
+    names = re.findall(r"\[picture: (\w+)\]", post.text())
+    assert names == ["gone", "out", "text", "link", "no"]
+    assert [link.text() for link in post.css("a")] == ["[picture: text]"]
+    (far,) = page(notes, "/documents/circle.md%23circle").css(".post a")
+    assert far.attributes["href"] == "https://e.example/x.png"
     assert "img-src 'self'" in notes.get("/").headers["content-security-policy"]
 
 

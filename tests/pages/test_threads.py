@@ -258,6 +258,7 @@ def test_what_cannot_be_written(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there").mkdir()
+    (tmp_path / "there/kept").touch()
     with pytest.raises(InputError, match=message):
         arqmath("threads", *arguments)
     assert [path.name for path in tmp_path.iterdir()] == ["there"]

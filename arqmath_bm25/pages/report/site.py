@@ -8,8 +8,7 @@ whether a run found them or not, and in full as long as there is room.
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -24,7 +23,7 @@ from arqmath_bm25.core.records import Topic
 from arqmath_bm25.evaluation.comparing import Comparison, compare, may_contradict
 from arqmath_bm25.evaluation.qrels import ComparabilityWarning
 from arqmath_bm25.evaluation.score import RunScore, group_by_warning
-from arqmath_bm25.pages.page_files import site
+from arqmath_bm25.pages.page_files import page_names, site
 from arqmath_bm25.pages.post_html import PostWriter
 from arqmath_bm25.pages.report.gather import (
     DEPTHS,
@@ -44,8 +43,6 @@ _Averages = Mapping[str, Mapping[str, float]]
 _MISSING: Final = "nothing relevant in the collection"
 _NOT_RETURNED: Final = "not retrieved"
 _LOW: Final = "ranked low"
-_MAX_NAME: Final = 60
-_UNSAFE: Final = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 # Parts of a configuration that have settings for each variant, in the words of readers.
@@ -178,19 +175,6 @@ def _flatten(name: str, value: object, variant: object) -> dict[str, str]:
     if isinstance(value, str) and Path(value).is_absolute():
         return {name: Path(value).name}
     return {name: str(value)}
-
-
-def page_names(topics: Iterable[str]) -> dict[str, str]:
-    """Name a file for each topic: its id, without characters that could leave the folder."""
-    names = dict[str, str]()
-    for number, topic in enumerate(topics, 1):
-        safe = _UNSAFE.sub("_", topic).strip(".")
-        stem = safe[:_MAX_NAME] or "_"
-        name = f"{stem}.html"
-        if name in names.values():
-            name = f"{number}-{name}"
-        names[topic] = name
-    return names
 
 
 def _notes(data: ReportData, scores: Mapping[str, RunScore]) -> list[str]:

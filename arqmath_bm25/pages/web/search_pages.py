@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Container, Mapping
 from contextlib import suppress
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 from anyio import CapacityLimiter, to_thread
@@ -19,20 +20,21 @@ from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from arqmath_bm25.analysis.html import Content, Formula, as_body, read_title
+from arqmath_bm25.analysis.html import Content, Formula, read_title
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError, NoPartsError
 from arqmath_bm25.core.progress import counted, tell
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.engines.lucene.jvm import detaching
+from arqmath_bm25.pages.folder_files import FolderFiles, kind_of
+from arqmath_bm25.pages.own_documents import OwnDocuments
 from arqmath_bm25.pages.page_files import templates
 from arqmath_bm25.pages.post_html import PostWriter
 from arqmath_bm25.pages.threads import ThreadReader, ThreadWriter
-from arqmath_bm25.pages.web.folder_files import FolderFiles
 from arqmath_bm25.pages.web.search_query import (
     MAX_HITS,
     MAX_QUERY,
@@ -45,12 +47,8 @@ from arqmath_bm25.pages.web.shown_hits import (
     Result,
     ShownHit,
     answer,
-    content_of,
     heading,
-    query_like,
     shown_hit,
-    tags_of,
-    web_address,
 )
 from arqmath_bm25.tasks.cited.cited_documents import STATEMENTS
 from arqmath_bm25.tasks.post_filter import NONE_PASSES
@@ -143,6 +141,12 @@ class SearchPages:
         self._files = None
         if folder:
             self._files = FolderFiles(folder, indexes["docs"], prefix)
+        self._own = {
+            name: OwnDocuments(
+                index, lambda doc_id: f"{prefix}/documents/{quote(doc_id, safe='')}", self._files
+            )
+            for name, index in indexes.items()
+        }
         first = next(iter(self._tasks.values()))
         self._delimiters = first.delimiters
         self._macros = first.macros
@@ -181,7 +185,7 @@ class SearchPages:
             STATIC,
         ]
         if self._files:
-            routes.append(Route("/files/{name:path}", self._threaded(self._files.send)))
+            routes.append(Route("/files/{name:path}", self._threaded(self._file)))
         handlers: Any = dict.fromkeys((HTTPException, InputError), self._problem)
         pages = Starlette(routes=[Mount(self._prefix, routes=routes)], exception_handlers=handlers)
         return guarded(pages, hosts)
@@ -317,22 +321,15 @@ class SearchPages:
 
     def _document(self, doc_id: str, found: Found, task: str, query: str) -> Response:
         """Return the page of a document."""
-        query_content = self._content(query, task)
+        index = self._indexes[task]
         document = found.document
-        writer = PostWriter([query_content], self._delimiters, self._macros)
         file = ""
-        if self._files and document:
-            picture = partial(self._files.picture, document.file)
-            writer = PostWriter([query_content], self._delimiters, self._macros, picture)
-            file = self._files.address(document)
-        title = heading(doc_id, found)
-        content = content_of(found)
-        body = as_body(content)
         beside = {}
         referring = []
         if document:
-            body = document.body(found.delimiters)
-            index = self._indexes[task]
+            if self._files:
+                file = self._files.source(document)
+            writer = PostWriter(macros=self._macros)
             for place, other in index.texts.beside(document).items():
                 beside[place] = self._linked(other, index, writer)
             if STATEMENTS in index.manifest.counts:  # else there are no references
@@ -341,20 +338,30 @@ class SearchPages:
 
         return self._page(
             "document.html",
-            doc_id=doc_id,
-            place=getattr(document, "place", ""),
-            title=writer.content(title),
-            plain_title=title.text,
-            body=writer.body(body),
+            shown=self._own[task].shown(doc_id, found, [self._content(query, task)]),
             file=file,
             beside=beside,
             referring=referring,
-            tags=tags_of(found),
-            link=web_address(found, self._collection),
-            like=query_like(content),
             asked=query,
             task=task,
         )
+
+    def _file(self, request: Request) -> Response:
+        """Send a file of the folder; what could act is an attachment, without rights."""
+        file = self._files and self._files.find(request.path_params["name"])
+        if not file:
+            raise HTTPException(404, "There is no such file.")
+
+        kind = kind_of(file)
+        headers = {}
+        if kind in ("image/svg+xml", "text/plain"):
+            headers["content-disposition"] = "attachment"
+            headers["content-security-policy"] = "sandbox"
+        answer = FileResponse(file, headers=headers, media_type=kind, stat_result=file.stat())
+        headers["etag"] = answer.headers["etag"]
+        if headers["etag"] in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        return answer
 
     def _linked(self, doc_id: str, index: Index, writer: PostWriter) -> tuple[str, Markup]:
         """Return the id and the title of a document, for a link to it."""

@@ -42,7 +42,7 @@ _PREFIX: Final = re.compile(r"(?:/[\w.~-]+)*")
 _HEADERS: Final = {
     b"content-security-policy": (
         policy(script=True, source="'self'")
-        + "; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'"
+        + "; connect-src 'self'; form-action 'self'; frame-ancestors 'none'"
     ).encode(),
     b"x-content-type-options": b"nosniff",
     b"referrer-policy": b"no-referrer",

@@ -19,7 +19,7 @@ from arqmath_bm25.tasks.task import Found
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from arqmath_bm25.pages.web.folder_files import FolderFiles
+    from arqmath_bm25.pages.folder_files import FolderFiles
     from arqmath_bm25.pages.web.search_query import SearchQuery
 
 # Lengths in characters: of the heading of an untitled document, of a text in a JSON answer, of a
@@ -97,7 +97,7 @@ def shown_hit(
 
     page = page_of(hit, found, query)
     if files and found.document and found.document.is_pdf:
-        page = files.address(found.document) or page
+        page = files.source(found.document) or page
     link = web_address(found, collection)
     return ShownHit(
         hit_id=hit.doc_id,

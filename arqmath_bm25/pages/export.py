@@ -1,0 +1,78 @@
+"""Documents of the user's own as a static site: a page for each file, and their contents.
+
+The pages open from disk, have no search, and are the same bytes each time.
+"""
+
+from __future__ import annotations
+
+import shutil
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from arqmath_bm25.core.records import Hit
+from arqmath_bm25.pages.folder_files import FolderFiles
+from arqmath_bm25.pages.own_documents import OwnDocuments
+from arqmath_bm25.pages.page_files import page_names, site
+
+if TYPE_CHECKING:
+    from arqmath_bm25.tasks.open_index import Index
+
+
+class _CopiedFiles(FolderFiles):
+    """The files of a folder, copied to the pages that show them."""
+
+    def __init__(self, folder: Path, index: Index, pages: Path) -> None:
+        super().__init__(folder, index, ".")
+        self._pages = pages
+
+    def path(self, name: str) -> str:
+        """Copy a file, and return its path."""
+        file = self.find(name)
+        copy = self._pages / "files" / name
+        if file and not copy.exists():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, copy)
+        return super().path(name)
+
+
+def write_site(index: Index, directory: Path) -> int:
+    """Write the documents of an index to a directory; return the number of pages.
+
+    The directory appears only when it is complete. Raises InputError if it has something else.
+    """
+    texts = index.texts
+    collection = index.collection
+    files = {document.doc_id: document.file or document.doc_id for document in texts.all()}
+    names = page_names(dict.fromkeys(files.values()))
+    contents: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+
+    def address(doc_id: str) -> str:
+        name = names[files[doc_id]]
+        return f"{name}#{quote(_anchor(doc_id), safe=':/')}"
+
+    with site(directory, "pages") as pages:
+        pages.templates.globals["brand"] = collection.name
+        copied = None
+        if collection.is_imported and isinstance(collection.data, Path):
+            copied = _CopiedFiles(collection.data, index, pages.folder)
+        documents = OwnDocuments(index, address, copied)
+
+        for file, doc_ids in groupby(files, files.__getitem__):
+            shown = []
+            for doc_id in doc_ids:
+                found = index.task.found(Hit(doc_id, 0), index)
+                values = documents.shown(doc_id, found)
+                shown.append(values | {"anchor": _anchor(doc_id)})
+                contents[file].append({"title": values["title"], "address": address(doc_id)})
+            pages.write(names[file], "file.html", name=file, documents=shown, pages=names)
+
+        pages.write("index.html", "contents.html", contents=contents, pages=names)
+    return len(names)
+
+
+def _anchor(doc_id: str) -> str:
+    """Return the anchor of a document in the page of its file."""
+    _, _, anchor = doc_id.partition("#")
+    return anchor or "top"

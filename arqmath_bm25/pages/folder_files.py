@@ -1,0 +1,83 @@
+"""The files of a folder that pages of its documents show or send: pictures, and sources."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, unquote
+
+from arqmath_bm25.collection.folder_texts import inside
+
+if TYPE_CHECKING:
+    from arqmath_bm25.collection.own_documents import UserDocument
+    from arqmath_bm25.tasks.open_index import Index
+
+_TYPES: Final = {
+    ".pdf": "application/pdf",
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+    ".svg": "image/svg+xml",
+}
+
+
+class FolderFiles:
+    """The files of a folder, by paths below the root of the pages."""
+
+    def __init__(self, folder: Path, index: Index, root: str) -> None:
+        self._folder = folder.resolve()
+        self._index = index
+        self._root = root
+
+    def find(self, name: str) -> Path | None:
+        """Return the file of a name in the folder; None if pages may not have it."""
+        file = inside(self._folder / name, self._folder)
+        if file is None:
+            return None
+
+        # A link may lead to a file of another name.
+        real = file.relative_to(self._folder).as_posix()
+        if any(part[:1] in ("", ".") for part in f"{name}/{real}".split("/")):
+            return None
+        if kind_of(file).startswith("image/") or real in self._index.texts.first_of_file:
+            return file
+        return None
+
+    def path(self, name: str) -> str:
+        """Return the path of a file that pages may have."""
+        return f"/files/{quote(name)}"
+
+    def picture(self, source: str, address: str) -> str | None:
+        """Return the address of a picture that a source shows; None if pages may not have it."""
+        name = named(source, address)
+        file = self.find(name)
+        if file and kind_of(file).startswith("image/"):
+            return self._root + self.path(name)
+        return None
+
+    def source(self, document: UserDocument) -> str:
+        """Return the path of the file of a document, of a PDF at its page; "" if there is none."""
+        if self.find(document.file) is None:
+            return ""
+        path = self.path(document.file)
+        if document.is_pdf:
+            path += f"#page={document.line}"
+        return path
+
+
+def named(source: str, address: str) -> str:
+    """Return the name in the folder of the file that a source gives the address of."""
+    path = unquote(re.split("[?#]", address)[0])
+    folder = Path(source).parent
+    if path.startswith("/"):
+        folder = Path()
+    return os.path.normpath(folder / path.lstrip("/"))
+
+
+def kind_of(file: Path) -> str:
+    """Return the media type of a file."""
+    return _TYPES.get(file.suffix.lower(), "text/plain")
