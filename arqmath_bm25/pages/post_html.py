@@ -91,7 +91,7 @@ class PostWriter:
         words: set[str] = set()
         formulas: list[str] = []
         for content in contents:
-            words.update(_stems(content.prose))
+            words.update(_LETTERS.findall(content.prose))
             for formula in content.formulas:
                 formulas.append(_symbols(formula.latex))
 
@@ -99,7 +99,7 @@ class PostWriter:
         for query_formula in self._formulas:
             found += any(query_formula in symbols for symbols in formulas)
 
-        return len(self._terms & words), found
+        return len(self._terms.intersection(map(_stem, words))), found
 
     def body(self, html: str, formula_id: str = "") -> Markup:
         """Return a body; the formula with id `formula_id` is marked.

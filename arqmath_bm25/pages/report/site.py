@@ -436,11 +436,12 @@ def _documents(
     for document in documents:
         if document.post is not None:
             body = document.post.body
-            document.body = writer.content(beginning(body, begin))
-            if len(body) <= room:
+            document.whole = len(body) <= room
+            if document.whole:
                 document.body = writer.body(body, document.formula_id)
-                document.whole = True
                 room -= len(body)
+            else:
+                document.body = writer.content(beginning(body, begin))
     return documents, absent
 
 
