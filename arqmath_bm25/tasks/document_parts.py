@@ -9,15 +9,15 @@ part, or after the build has ended. So each try has a file of its own, in a dire
 the build, and is renamed when it is complete; two that are completed hold the same.
 
 Parts of what changes often are kept for the next build, which takes over those with the same rows
-and settings. They are tested by their digests, and may be removed at any time.
+and settings. They are packed with a checksum, and may be removed at any time.
 """
 
 from __future__ import annotations
 
 import gc
-import hashlib
 import json
 import shutil
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -32,7 +32,7 @@ from arqmath_bm25.core.arrays import Flags, Ints
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.system import give_back_memory
 from arqmath_bm25.core.workers import J, Workers
-from arqmath_bm25.core.writing import complete, written_json
+from arqmath_bm25.core.writing import complete
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.engines.flat_build import FlatPart
 
@@ -55,7 +55,7 @@ class PartForms(NamedTuple):
     json: bool = True  # JSON lines
     flat: bool = False  # postings
     cluster: KnownDocuments | None = None  # whose index may have some of the documents
-    # Under which path, without an ending, the postings of a job are kept for the next build.
+    # Under which path the postings of a job are kept, packed, for the next build.
     kept: Callable[[Any], Path] | None = None
 
     @property
@@ -66,7 +66,6 @@ class PartForms(NamedTuple):
 
 
 JSON = PartForms()
-_DIGESTS = ".sha256"  # of the files of a kept part, by their endings
 WORDS = ".words"  # a file beside a part: in how many of its documents each word is
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -89,7 +88,7 @@ def write_parts(
     ) as tries:
         forms = forms._replace(cluster=None)
         write = partial(_write, documents, forms, Path(tries))
-        yield from workers.map(partial(_do, write, forms, directory), enumerate(jobs))
+        yield from workers.map(partial(_do, write, forms, Path(tries), directory), enumerate(jobs))
 
 
 def clear(directory: Path, keep_documents: bool) -> None:
@@ -105,14 +104,18 @@ def clear(directory: Path, keep_documents: bool) -> None:
 
 
 def _do(
-    write: Callable[[J, Path], None], forms: PartForms, directory: Path, numbered: tuple[int, J]
+    write: Callable[[J, Path], None],
+    forms: PartForms,
+    tries: Path,
+    directory: Path,
+    numbered: tuple[int, J],
 ) -> Counter[str]:
     """Write the part of a job, unless it is finished or kept; return its counts."""
     number, job = numbered
     part = directory / f"part-{number:05}.jsonl"
     finished = part.with_suffix(forms.ending)
     kept = forms.kept and forms.kept(job)
-    if not finished.exists() and not (kept and _take_over(kept, part)):
+    if not finished.exists() and not (kept and _take_over(kept, part, tries)):
         write(job, part)
         if kept:
             _keep(part, kept)
@@ -166,37 +169,29 @@ def _write(
     writing.rename(part.with_suffix(forms.ending))
 
 
-def _take_over(kept: Path, part: Path) -> bool:
-    """Link the files of a kept part; return whether all are there as they were written."""
-    written = written_json(kept.with_suffix(_DIGESTS)) or {}
-    with suppress(OSError):
-        for ending, digest in written.items():
-            if _digest(kept.with_suffix(ending)) != digest:
-                return False
-        for ending in written:
-            part.with_suffix(ending).unlink(missing_ok=True)
-            part.with_suffix(ending).hardlink_to(kept.with_suffix(ending))
-        return bool(written)
+def _take_over(kept: Path, part: Path, tries: Path) -> bool:
+    """Unpack the files of a kept part; return whether it is there as it was written."""
+    with suppress(OSError, zlib.error):
+        sizes, _, content = zlib.decompress(kept.read_bytes()).partition(b"\n")
+        begin = 0
+        for ending, size in json.loads(sizes).items():
+            unpacked = tries / kept.name
+            unpacked.write_bytes(content[begin : begin + size])
+            unpacked.rename(part.with_suffix(ending))
+            begin += size
+        return True
     return False
 
 
 def _keep(part: Path, kept: Path) -> None:
-    """Link the files of a part under the path where they are kept, where links are possible."""
+    """Pack the files of a part under the path where they are kept, the counts at the end."""
+    files = sorted(part.parent.glob(f"{part.stem}.*"), key=lambda file: file.suffix == ".counts")
+    sizes = {file.name.removeprefix(part.stem): file.stat().st_size for file in files}
+    content = b"".join(file.read_bytes() for file in files)
     with suppress(InputError, OSError):
         kept.parent.mkdir(exist_ok=True)
-        digests = {}
-        for file in sorted(part.parent.glob(f"{part.stem}.*"), reverse=True):  # counts at the end
-            ending = file.name.removeprefix(part.stem)
-            kept.with_suffix(ending).unlink(missing_ok=True)
-            kept.with_suffix(ending).hardlink_to(file)
-            digests[ending] = _digest(file)
-        with complete(kept.with_suffix(_DIGESTS)) as text:
-            json.dump(digests, text)
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
+        with complete(kept, None) as packed:
+            packed.write(zlib.compress(json.dumps(sizes).encode() + b"\n" + content, 1))
 
 
 @contextmanager

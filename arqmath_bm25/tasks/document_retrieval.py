@@ -155,7 +155,7 @@ class DocumentRetrieval(DocumentTask):
 
         if forms.kept:
             for file in folder.glob("*"):
-                if file.name.partition(".")[0] not in kept:
+                if file.name not in kept:
                     file.unlink(missing_ok=True)
 
         words = Counter[str]()  # word → number of documents
@@ -526,7 +526,7 @@ def _parts(rows: Ints) -> Iterator[Ints]:
 
 
 def _kept_part(folder: Path, recipe: str, rows: Ints) -> Path:
-    """Return where the part of some rows is kept, without an ending."""
+    """Return where the part of some rows is kept."""
     content = recipe.encode() + np.ascontiguousarray(rows[:, 2]).tobytes()
     return folder / hashlib.sha256(content).hexdigest()[:32]
 

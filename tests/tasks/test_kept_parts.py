@@ -102,15 +102,13 @@ def test_a_document_before_all_others_leaves_their_postings(
 def test_a_damaged_part_is_written_anew(notes: Path, tmp_path: Path, analysed: list[str]) -> None:
     built(notes, tmp_path / "i")
     files = sorted((tmp_path / "i" / "files" / "notes" / "parts").iterdir())
-    assert {"".join(file.suffixes) for file in files} == {
-        ".flat", ".flat.counts", ".sha256", ".table", ".words"
-    }  # fmt: skip
     for number, file in enumerate(files):
-        if number % 3:
-            content = file.read_bytes()
-            file.unlink()
+        content = bytearray(file.read_bytes())
+        file.unlink()
         if number % 3 == 1:
-            file.write_bytes(content[:-2])
+            content[len(content) // 2] ^= 8
+        if number % 3:
+            file.write_bytes(content[: len(content) + 1 - number % 3])
     write(notes, "a.md", random.Random(1))
     assert built(notes, tmp_path / "i") == built(notes, tmp_path / "anew")
 
