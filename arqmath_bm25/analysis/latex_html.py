@@ -482,6 +482,8 @@ class _LatexWriter:
         if not _SILENT[name]:
             self._add(" ")
         argument = self._skipped(_SILENT[name])
+        if name == "includegraphics":
+            self._add(f'<img src="{escape(argument)}" alt="">')
         if name in _REFERENCES:
             for label in argument.split(","):
                 self._add(markup.reference(label))

@@ -38,6 +38,7 @@ _EDGE = re.compile(
 _OF_TARGET = re.compile(r"\s?(?:\{(?:number|name)\}|%s)")  # in the text of a reference
 _NAMED_TARGET = re.compile(r"\A!?(.*)<([^<>]*)>\Z", re.DOTALL)
 _TITLE = re.compile(r"<strong>((?>(?:(?!</?(?:strong|div|p)\b).)*))</strong>", re.DOTALL)
+_ENDS = ("Proof", "Solution", "Answer")  # of the statement before them
 _LOWEST = 7  # level of statements
 _ATTRIBUTE = re.compile(r'([a-z-]{1,40})="([^"<>]*)"')
 
@@ -226,7 +227,7 @@ def sections(html: str, begin: int, length: int) -> Iterator[Section]:
                     done = title.end()
                 section.statements.append(statement)
             elif (
-                values["data-name"] == "Proof"
+                values["data-name"] in _ENDS
                 and section.statements
                 and not html[done : edge.start()].strip()
             ):

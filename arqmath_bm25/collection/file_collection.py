@@ -15,7 +15,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Final
@@ -138,7 +138,7 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
     with TemporaryFile() as waiting:
         rows = _Rows(listing, waiting)
         with progress("Reading files", len(plan.inputs), "files") as advance:
-            for path in plan.inputs:
+            for path in sorted(plan.inputs, key=_is_pdf):  # LaTeX with its title comes first
                 advance(1)
                 rows.read(path, whole)
 
@@ -182,6 +182,15 @@ def _reason(error: Exception, path: Path) -> str:
     return f"{type(error).__name__} {said}; please report it"
 
 
+def _is_pdf(path: Path) -> bool:
+    return path.suffix.lower() == ".pdf"
+
+
+def _letters(title: str) -> str:
+    """Return the letters and digits of a title, in lower case."""
+    return "".join(filter(str.isalnum, title.casefold()))
+
+
 class _Rows:
     """The parts of files as rows, each text once and each id once.
 
@@ -198,6 +207,7 @@ class _Rows:
         self._in_book = cache(partial(is_in_book, root=listing.real_root))
         self._places = dict[str, str]()  # label → id of the first part that has it
         self._ids = set[str]()
+        self._titles = dict[str, str]()  # letters of the title of LaTeX → name of the file
         self._first = dict[str, str]()  # digest of title and text → id of the first part
 
     def read(self, path: Path, whole: bool) -> None:
@@ -206,9 +216,14 @@ class _Rows:
         name = listing.name_of(path)
         source = listing.plan.inputs[path].source
         in_book = self._in_book(path.parent)
-        file = KeptFile(listing.digests.get(name, ""), source, in_book, [], [])
+        file = KeptFile(listing.digests.get(name, ""), source, in_book, "", [], [])
         former = listing.former.files.get(name)
-        if former and former[:3] == file[:3] and self._take_over(former.rows):
+        if former and former[:3] != file[:3]:
+            former = None
+        if former and self._is_repeated(path, former.title):
+            self._files[name] = former._replace(rows=[])
+            return
+        if former and former.rows and self._take_over(former.rows):
             file = former
             self._waiting.writelines(listing.former.lines(name))
         else:
@@ -217,6 +232,10 @@ class _Rows:
             except Exception as error:  # no file ends a folder
                 self.unread[name] = _reason(error, path)
                 return
+            file = file._replace(title=read.title)
+            if self._is_repeated(path, read.title):
+                self._files[name] = file
+                return
             rows, are_own = self._rows_of(name, read.parts)
             if not (are_own and (read.is_alone or source)):
                 file = file._replace(digest="")
@@ -224,6 +243,19 @@ class _Rows:
 
         self.latin.update(file.latin)
         self._files[name] = file
+        if _letters(file.title) and not _is_pdf(path):
+            self._titles.setdefault(_letters(file.title), name)
+
+    def _is_repeated(self, path: Path, title: str) -> bool:
+        """Return whether a PDF begins with the title of a LaTeX file, and note that."""
+        if not _is_pdf(path):
+            return False
+        for beginning in accumulate(map(_letters, title.splitlines())):
+            if beginning in self._titles:
+                reason = f"{self._titles[beginning]} has its title"
+                self.unread[self._listing.name_of(path)] = reason
+                return True
+        return False
 
     def _take_over(self, rows: Sequence[KeptRow]) -> bool:
         """Note rows of the former import, unless an id or a text is that of another file now."""

@@ -37,6 +37,7 @@ class KeptFile(NamedTuple):
     digest: str  # of its bytes; "" if its rows depend on those of other files
     source: str  # a digest of it with the files that it takes in; "" if it names none
     in_book: bool
+    title: str  # of LaTeX; of a PDF the lines with which it begins
     latin: list[str]  # names of it and what it takes in, where nothing declares the encoding
     rows: list[KeptRow]
 

@@ -65,6 +65,7 @@ class SourceFile:
     parts: list[FilePart]
     latin: set[Path]  # files whose encoding nothing declares
     is_alone: bool  # whether it names no file to be taken in
+    title: str  # of LaTeX; of a PDF the lines with which it begins
 
 
 def read_source(path: Path, root: Path, whole: bool = False) -> SourceFile:
@@ -79,10 +80,15 @@ def read_source(path: Path, root: Path, whole: bool = False) -> SourceFile:
     else:
         text = inputs.read(path)
         parts = _with_lines(reader(text, path, inputs), text)
+    title = ""
+    if parts and reader is _pdf_parts:
+        title = unescape(markup.words(parts[0].text[:_LONGEST_HEAD]))
+    elif parts and reader is _latex_parts:
+        title = parts[0].title
     if whole and parts:
         parts = [_joined(parts)]
     parts = _with_own_anchors(list(_titled(parts)))
-    return SourceFile(parts, inputs.latin, inputs.is_alone)
+    return SourceFile(parts, inputs.latin, inputs.is_alone, title)
 
 
 def _with_lines(parts: list[FilePart], text: str) -> list[FilePart]:

@@ -30,6 +30,7 @@ _PROLOGUE: Final = re.compile(r"\A\s*(?:<\?xml[^<>]*\?>\s*)?(?:<!DOCTYPE[^<>\[\]
 _TAKE_IN: Final = MARKDOWN | _XML | {".tex", ".ltx"}
 _COMMAND: Final = re.compile(r"\\[A-Za-z@]+\*?(?:\[[^\[\]]*\])?(?:\{[^{}]*\})*")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
+_PICTURES: Final = ("", ".png", ".jpg", ".jpeg", ".svg", ".pdf")
 _DEEPEST: Final = 100  # files within files
 BEGIN: Final = r"\begin{document}"
 END: Final = r"\end{document}"
@@ -46,6 +47,8 @@ _STEP: Final = re.compile(
     r"(?:\{(?P<braced>[^{}\n]{1,200})\}|\"(?P<quoted>[^\"\n]{1,200})\"|(?P<plain>[^\s{}\\%$]{1,200}))"
     r"|\\(?P<style>usepackage|RequirePackage|documentclass)\s*(?:\[[^\[\]]*\]\s*)?"
     r"\{(?P<styles>[^{}]{1,999})\}"
+    r"|\\graphicspath\s*\{(?P<graphics>[^\n]{0,400}\})\s*\}"
+    r"|\\includegraphics\*?\s*(?P<look>\[[^\[\]]{0,400}\]\s*)?\{(?P<picture>[^{}\n]{1,200})\}"
     r"|(?P<begin>\\begin\{document\})"
 )
 # `{include}` and `{literalinclude}` of MyST, `include` of Quarto, embedded notes of Obsidian,
@@ -77,6 +80,7 @@ class SourceInputs:
         self._encoding = ""  # of the main file
         self._once: set[Path] = set()
         self._flags = {"iffalse": False, "iftrue": True}
+        self._graphics = [""]  # folders of pictures
         self._only: set[str] | None = None  # names that \includeonly lists
         self._in_body = False
         self._preamble = ""
@@ -163,6 +167,10 @@ class SourceInputs:
             self._flags[f"if{step['set']}"] = step["value"] == "true"
         elif step["only"] is not None:
             self._only = {name.strip() for name in step["only"].split(",")}
+        elif step["graphics"]:
+            self._graphics += re.findall(r"\{([^{}]*)\}", step["graphics"])
+        elif step["picture"]:
+            return self._picture(step, folders)
         elif step["begin"]:
             self._in_body = True
         elif step["imported"]:
@@ -182,6 +190,17 @@ class SourceInputs:
                     style = self._latex(without_comments(text), folders, depth + 1)
                     return f"{step[0]}\n{style}\n"
         return step[0]
+
+    def _picture(self, step: re.Match[str], folders: tuple[Path, ...]) -> str:
+        """Return a command that shows a picture, with its path from the folder of all files."""
+        name = step["picture"].strip()
+        names = [folder + name + ending for folder in self._graphics for ending in _PICTURES]
+        file = self._file(folders, *names)
+        if file is None:
+            return step[0]
+        self.taken.add(file)
+        path = file.relative_to(self.root).as_posix()
+        return rf"\includegraphics{{/{path}}}"
 
     def _input(self, name: str, folders: tuple[Path, ...], depth: int) -> str:
         """Return the body of the file that a name means; a blank if there is none."""

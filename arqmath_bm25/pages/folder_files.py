@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cached_property
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
@@ -23,6 +25,7 @@ _TYPES: Final = {
     ".webp": "image/webp",
     ".svg": "image/svg+xml",
 }
+_FIGURE: Final = re.compile(r'<img src="/([^"]+\.pdf)"', re.IGNORECASE)
 
 
 class FolderFiles:
@@ -45,19 +48,34 @@ class FolderFiles:
             return None
         if kind_of(file).startswith("image/") or real in self._index.texts.first_of_file:
             return file
+        if kind_of(file) == _TYPES[".pdf"] and real in self._figures:
+            return file
         return None
+
+    @cached_property
+    def _figures(self) -> set[str]:
+        """The PDF files that documents show as pictures."""
+        figures: set[str] = set()
+        for document in self._index.texts.all():
+            figures.update(map(unescape, _FIGURE.findall(document.as_post)))
+        return figures
 
     def path(self, name: str) -> str:
         """Return the path of a file that pages may have."""
         return f"/files/{quote(name)}"
 
-    def picture(self, source: str, address: str) -> str | None:
-        """Return the address of a picture that a source shows; None if pages may not have it."""
+    def address(self, name: str) -> str:
+        """Return the address of a file; "" if pages may not have it."""
+        if self.find(name) is None:
+            return ""
+        return self._root + self.path(name)
+
+    def picture(self, source: str, address: str) -> str:
+        """Return the address of a picture that a source shows; "" if pages may not have it."""
         name = named(source, address)
-        file = self.find(name)
-        if file and kind_of(file).startswith("image/"):
-            return self._root + self.path(name)
-        return None
+        if kind_of(Path(name)).startswith("image/"):
+            return self.address(name)
+        return ""
 
     def source(self, document: UserDocument) -> str:
         """Return the path of the file of a document, of a PDF at its page; "" if there is none."""

@@ -69,10 +69,10 @@ class OwnDocuments:
             "like": query_like(content),
         }
 
-    def _picture(self, document: UserDocument, address: str) -> str | None:
-        """Return the address of a picture that a document shows; None if there is none."""
+    def _picture(self, document: UserDocument, address: str) -> str:
+        """Return the address of a picture that a document shows; "" if there is none."""
         if self._files is None:
-            return None
+            return ""
         return self._files.picture(document.file, address)
 
     def _link(self, document: UserDocument, address: str) -> tuple[str, str]:
@@ -96,7 +96,10 @@ class OwnDocuments:
         if texts.has(doc_id):
             other = texts.read(doc_id)
         if other is None:
-            return "", label or path
+            address = ""
+            if self._files and path:
+                address = self._files.address(name)
+            return address, label or path
         _, _, name = other.title.rpartition(" › ")
         if other.type not in ("", "section"):
             name = name.partition(": ")[2]

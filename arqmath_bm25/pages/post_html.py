@@ -59,7 +59,7 @@ class PostWriter:
         query: Sequence[Content] = (),
         delimiters: Delimiters = "mathjax",
         macros: str = "",
-        picture: Callable[[str], str | None] = lambda address: None,
+        picture: Callable[[str], str] = lambda address: "",
         link: Callable[[str], tuple[str, str]] | None = None,
     ) -> None:
         """Mark the terms of `query`.

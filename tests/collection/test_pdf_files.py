@@ -266,3 +266,46 @@ def test_what_is_not_read_is_counted_with_the_way_to_read_it(
     said = " ".join(caplog.messages)
     assert "1 .docx (`pandoc a.docx -t markdown -o a.md` keeps its formulas)" in said
     assert "1 .pdf (read by words after pip install 'arqmath-bm25[pdf]')" in said
+
+
+def test_a_pdf_with_the_title_of_a_latex_file_is_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    texts = {
+        "final.pdf": ("Sums of", "two squares", "by Euler", "Primes are sums."),
+        "other.pdf": ("Sums of", "two squares and more", "Not the same."),
+        "empty.pdf": ("Another paper.",),
+    }
+    for name, said in texts.items():
+        (folder / name).write_bytes(pdf(pages(lines(*said))))
+    source = r"\title{Sums of two \emph{Squares}}\begin{document}\maketitle Primes.\end{document}"
+    (folder / "z.tex").write_text(source)
+    (folder / "untitled.tex").write_text(r"\section{Another paper}Text.")
+    indexes = tmp_path / "indexes"
+    kept = ["other.pdf#page=1", "empty.pdf#page=1", "untitled.tex#another-paper", "z.tex"]
+    assert documents(folder, indexes).keys() == {*kept}
+    assert f"{folder}: left out, z.tex has its title: final.pdf" in caplog.messages
+
+    (folder / "new.md").write_text("# New\n")
+    assert "final.pdf#page=1" not in documents(folder, indexes)
+    (folder / "z.tex").write_text(source.replace("two", "four"))
+    now = documents(folder, indexes)
+    assert "final.pdf#page=1" in now
+    assert now == documents(folder, tmp_path / "fresh")
+
+
+def test_a_pdf_that_latex_shows_as_a_picture_is_no_document(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    (folder / "figs").mkdir(parents=True)
+    for name in ("figs/plot.pdf", "drawing.pdf", "paper.pdf"):
+        (folder / name).write_bytes(pdf(pages(lines(f"Words of {name[:4]}."))))
+    (folder / "main.tex").write_text(
+        r"\graphicspath{{figs/}}\begin{document}A plot. \includegraphics[width=3cm]{plot}"
+        r"\input{chapter} \verb|\includegraphics{paper.pdf}|\end{document}"
+    )
+    (folder / "chapter.tex").write_text(r"A drawing. \includegraphics{drawing.pdf}")
+    for _ in range(2):
+        assert documents(folder, tmp_path / "indexes").keys() == {"main.tex", "paper.pdf#page=1"}
+        (folder / "new.md").write_text("")

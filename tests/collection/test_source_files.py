@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from growth import check_growth
 
+from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.html import read_body
 from arqmath_bm25.collection.own_documents import UserDocument
 from arqmath_bm25.collection.source_files import anchor_of, read_source
@@ -317,3 +318,29 @@ def test_reading_takes_linear_time(tmp_path: Path, name: str, piece: str) -> Non
     few.write_text(piece * 2_000)
     many.write_text(piece * 16_000)
     check_growth(lambda path: read_source(path, tmp_path), few, many, limit=24, floor=0.02)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "a.tex",
+            r"\section{S}Text.\begin{exercise}\label{ex}Count.\end{exercise}"
+            "\n\n"
+            r"\begin{solution}Seven.\end{solution}After.\begin{solution}Apart.\end{solution}",
+        ),
+        (
+            "a.md",
+            "# S\n\nText.\n\n```{exercise}\n:label: ex\nCount.\n```\n\n"
+            "```{solution} ex\n:label: so\nSeven.\n```\n\nAfter.\n\n"
+            "```{solution} ex\nApart.\n```\n",
+        ),
+    ],
+)
+def test_a_solution_is_with_the_exercise_before_it(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    section, exercise = read_source(tmp_path / name, tmp_path).parts
+    assert markup.words(section.html).split() == ["Text.", "After.", "Apart."]
+    assert markup.words(exercise.html).split() == ["Count.", "Seven."]
+    assert "Seven" in exercise.text
+    assert "Seven" not in exercise.statement

@@ -262,3 +262,23 @@ def test_files_are_sent_to_others_only_if_asked(
             assert len(shown) == (status == 200)
         finally:
             server.kill()
+
+
+def test_pictures_of_latex_are_shown_or_linked(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    (notes / "figs").mkdir(parents=True)
+    for name in ("figs/photo.png", "figs/plot.pdf", "secret.pdf"):
+        (notes / name).write_bytes(PNG)
+    (notes / ".gitignore").write_text("secret.pdf\n")
+    (notes / "a.tex").write_text(
+        r"\graphicspath{{figs/}}\section{A}\includegraphics[width=1cm]{photo}"
+        r"\includegraphics{plot.pdf}\includegraphics{gone}"
+    )
+    with running(folder_site(notes, tmp_path / "indexes")) as address:
+        client = Client(address)
+        assert pictures(client, "a.tex#a") == {"": "/files/figs/photo.png"}
+        (link,) = page(client, "/documents/a.tex%23a").css(".post a")
+        assert link.attributes["href"] == "/files/figs/plot.pdf"
+        headers = head(client, "/files/figs/plot.pdf").headers
+        assert headers["content-type"] == "application/pdf"
+        assert client.get("/files/secret.pdf").status == 404
