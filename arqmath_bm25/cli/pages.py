@@ -145,9 +145,9 @@ def serve(
 ) -> None:
     """Serve a search page for every task that has an index, and a JSON interface (/api/search).
 
-    DOCUMENTS of your own are indexed first, unless they are already. Only this machine can reach
-    the page, unless --host says otherwise, or a reverse proxy passes on what visitors ask at --url.
-    Ctrl-C ends it.
+    DOCUMENTS of your own are indexed first, and again when a file is saved. Only this machine can
+    reach the page, unless --host says otherwise, or a reverse proxy passes on what visitors ask at
+    --url. Ctrl-C ends it.
 
     Example: arqmath-bm25 serve mine.jsonl --port 8080
     """

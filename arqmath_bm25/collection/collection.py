@@ -241,8 +241,8 @@ class Collection:
         if self.corpus is None:
             raise InputError(
                 f"DATA={self.layout.data}: there are no documents of your own; give a folder of "
-                "files, JSON lines, TSV, CSV, Parquet, a directory with corpus.jsonl, or "
-                "irds:NAME",
+                "files (DOCX as `pandoc a.docx -t markdown -o a.md` converts it), JSON lines, TSV, "
+                "CSV, Parquet, a directory with corpus.jsonl, or irds:NAME",
                 data="DATA",
             )
         return self.corpus
