@@ -278,6 +278,8 @@ def run_program(program: typer.Typer, name: str) -> None:
         sys.exit(130)
     except InputError as error:
         _fail(error.advising(options_of(error.settings)))
+    except MemoryError:
+        _fail("there is too little memory; free some, or raise the limit (`ulimit -v`)")
     except OSError as error:
         reason = cause(error)
         if error.filename:

@@ -11,11 +11,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from chances import exhaustive, seed
 
+from arqmath_bm25.cli import run_program
+from arqmath_bm25.core.errors import InterruptedWorkError
 from arqmath_bm25.core.manifest import Manifest
+from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.lucene.indexing import count_documents
 from configs import edited
 
@@ -153,3 +157,18 @@ def test_finished_parts_are_not_written_again(tmp_path: Path) -> None:
     assert len(parts) > len(marked) > 0
     assert {name: parts[name] for name in marked} == marked
     assert sum(part.strip().count(b"\n") + 1 for part in parts.values()) == 221
+
+
+TOO_MUCH = 1 << 62  # bytes
+
+
+def test_worker_processes_without_memory_are_told_of() -> None:
+    with pytest.raises(InterruptedWorkError, match="had too little memory; try fewer"):
+        list(Processes(2).map(bytearray, [TOO_MUCH, TOO_MUCH]))
+
+
+def test_a_command_without_memory_ends_in_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    program: Any = lambda prog_name: bytearray(TOO_MUCH)  # noqa: E731
+    with pytest.raises(SystemExit):
+        run_program(program, "arqmath-bm25")
+    assert capsys.readouterr().err.startswith("error: there is too little memory")

@@ -74,7 +74,7 @@ class Processes:
         """Yield `work(job)` of every job, in their order; a single job is done in this process.
 
         At most two jobs for each process are waiting. Raises InterruptedWorkError if a process is
-        killed.
+        killed or lacks memory.
         """
         jobs = iter(jobs)
         first = list(islice(jobs, 2))
@@ -98,9 +98,9 @@ class Processes:
                     if not waiting:
                         break
                     yield waiting.popleft().result()
-            except BrokenProcessPool:
+            except (BrokenProcessPool, MemoryError):
                 raise InterruptedWorkError(
-                    "a worker process was killed, perhaps for want of memory; try fewer of them"
+                    "a worker process was killed, or had too little memory; try fewer of them"
                 ) from None
             at_end.pop_all()  # all is done: the processes wait for other work
 
