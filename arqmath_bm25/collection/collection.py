@@ -19,7 +19,7 @@ from arqmath_bm25.collection.imports import (
     importing,
     rows_of,
 )
-from arqmath_bm25.collection.layout import QUICKLY_READ, Layout, ntcir_topics
+from arqmath_bm25.collection.layout import Layout, ntcir_topics
 from arqmath_bm25.collection.own_documents import IRDS, QRELS, UserDocument, read_documents
 from arqmath_bm25.collection.posts import ANSWER, POST_TABLE, QUESTION, Post, PostTable
 from arqmath_bm25.collection.premises import PremiseFiles
@@ -294,16 +294,6 @@ class Collection:
                     with suppress(NoIndexError):  # it is damaged
                         return PostTable.load(store / POST_TABLE, posts)
         return self.origin_site.scan()
-
-    @property
-    def posts_if_known(self) -> PostTable | None:
-        """The posts, if an index has their table or their file is read quickly."""
-        if not self.layout.has_posts():
-            return None
-        have_table = "_posts" in vars(self) or any(self.directory.glob(f"*/*/{POST_TABLE}"))
-        if have_table or self.origin_site.posts.stat().st_size <= QUICKLY_READ:
-            return self.posts
-        return None
 
     @property
     def posts(self) -> PostTable:

@@ -160,10 +160,11 @@ class AnswerRules(LabRules):
 
     def holds(self, collection: Collection) -> Holds | None:
         """Return a function that finds out which posts a collection has; None if unknown."""
-        posts = collection.posts_if_known
-        if posts is None:
+        if not collection.has_posts:
             return None
-        return lambda ids: posts.find(id_numbers(ids).astype(np.int64)) >= 0
+        if collection.origin_site.posts.stat().st_size > QUICKLY_READ:
+            return None
+        return lambda ids: collection.posts.find(id_numbers(ids).astype(np.int64)) >= 0
 
     def documents_of(self, columns: Sequence[Sequence[str]]) -> PlainIds | None:
         """Return the posts, with or without TREC's second column."""
