@@ -21,6 +21,7 @@ from arqmath_bm25.engines.opensearch.cluster_index import (
     add_replicas,
     check_rights,
     is_loaded,
+    load_documents,
     remove_index,
     stored_indexes,
 )
@@ -113,6 +114,25 @@ def test_each_role_does_its_work_and_no_other(
     assert (stored.name, stored.documents) == (INDEX.name, 3)
     assert stored.state.startswith("yellow: 1 copies")
     remove_index(administrator, INDEX.name)
+    assert stored_indexes(administrator) == []
+
+
+def test_the_role_that_loads_an_index_changes_it(
+    secured: Nodes, client_of: Callable[[Role], Any], documents: Path, tmp_path: Path
+) -> None:
+    client_of(roles()["arqmath_load"])
+    former, changed = described("former", 3), described("changed", 3)
+    load(secured.hosts, former, documents)
+    part = tmp_path / "new"
+    part.write_text('{"id": "3", "contents": "w3 all"}\n')
+    load_documents(secured.hosts, changed, [part], copied=former.name, gone=["0"])
+    opened = OpenSearchSearcher(client_of(roles()["arqmath_search"]), changed)
+    hits = opened.search({"contents": {"all": 1.0}}, 5)
+    assert [hit.doc_id for hit in hits] == ["3", "2", "1"]
+    assert opened.document_counts({"contents": ["all", "w0"]}) == {"contents": {"all": 3}}
+    administrator = client_of(roles()["arqmath_cluster"])
+    for index in (former, changed):
+        remove_index(administrator, index.name)
     assert stored_indexes(administrator) == []
 
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -21,6 +22,8 @@ from waiting import wait_until
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from opensearch_nodes import Nodes
 
 WORDS: Final = "groups rings cyclic sums fields order".split()
 SEARCHES: Final = 200 if exhaustive() else 40
@@ -42,15 +45,25 @@ def write(folder: Path, name: str, chance: random.Random) -> None:
 
 @pytest.fixture
 def address(notes: Path) -> Iterator[str]:
-    command = [sys.executable, "-m", "arqmath_bm25", "serve", notes, "--port", "0"]
-    command += ["--title", "Notes & <sums>"]
-    with subprocess.Popen(command, cwd=notes.parent, stdout=subprocess.PIPE, text=True) as server:
+    with served(notes.parent, notes, "--title", "Notes & <sums>") as (address, said):
+        assert "8 documents indexed" in said
+        yield address
+
+
+@contextmanager
+def served(place: Path, *arguments: object) -> Iterator[tuple[str, str]]:
+    """Start a server; yield its address, and what it said before."""
+    command = [sys.executable, "-m", "arqmath_bm25", "serve", *map(str, arguments), "--port", "0"]
+    with subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout
+        said = ""
         try:
-            assert "8 documents indexed" in server.stdout.readline()
-            found = re.search(r"http://[\d.:]+", server.stdout.readline())
-            assert found
-            yield found[0]
+            for line in server.stdout:
+                found = re.match(r"http://[\d.:]+", line)
+                if found:
+                    yield found[0], said
+                    break
+                said += line
         finally:
             server.kill()
 
@@ -106,5 +119,35 @@ def test_every_answer_is_of_one_state_and_the_last_is_the_newest(notes: Path, ad
     wait_until(lambda: len(searched(address)) == 9, every=0.2)
     copy = shutil.copytree(notes, notes.parent / "fresh" / "notes")
     where = ("--data", copy, "--indexes", copy.parent / "indexes")
-    found = arqmath("-q", "search", "docs", "primes", *where, "-k", 20, "--json")
-    assert results(address) == json.loads(found.stdout)["results"]
+    fresh = arqmath("-q", "search", "docs", "primes", *where, "-k", 20, "--json")
+    assert results(address) == json.loads(fresh.stdout)["results"]
+
+
+@pytest.mark.slow
+def test_an_index_that_is_made_anew_in_a_cluster_is_opened_again(
+    opensearch: Nodes, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ARQMATH_OPENSEARCH_HOSTS", opensearch.hosts[0])
+    place = notes.parent
+    rows = [{"id": path.stem, "text": path.read_text()} for path in sorted(notes.glob("*.md"))]
+    (place / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    where = ("--data", place / "corpus.jsonl", "--indexes", place / "indexes")
+    cluster = ("--engine", "opensearch")
+    arqmath("index", "docs", *where, *cluster)
+    with served(place, *where, *cluster) as (address, _):
+        before = results(address)
+        assert len(before) == 8
+        (name,) = re.findall(r"arqmath-docs-\w+", arqmath("cluster").stdout)
+        arqmath("cluster", "--remove", name)
+        arqmath("index", "docs", *where, *cluster)
+        wait_until(lambda: results_unless_broken(address) == before)
+
+
+def results_unless_broken(address: str) -> list[dict[str, object]]:
+    """Return the results of a search, none while the index that is shown is away."""
+    try:
+        return results(address)
+    except HTTPError as error:
+        if error.code != 503:
+            raise
+        return []
