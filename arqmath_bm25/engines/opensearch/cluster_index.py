@@ -26,7 +26,6 @@ from contextlib import closing, suppress
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
@@ -187,7 +186,7 @@ def check_rights(hosts: Sequence[str], replicas: int = 0) -> None:
     content = os.urandom(8).hex()
     index = ClusterIndex(new_name("rights"), content, 1, (), Bm25())
     changed = index._replace(name=new_name("rights"))
-    with closing(connect(hosts)) as client, TemporaryDirectory() as directory:
+    with closing(connect(hosts)) as client:
         # The right to remove comes first: without it, the documents of this trial would stay.
         patiently(client.indices.delete, index=index.name, ignore=404)
         # So do those of trials that were killed.
@@ -198,11 +197,10 @@ def check_rights(hosts: Sequence[str], replicas: int = 0) -> None:
                 created = answer[name]["settings"]["index"]["creation_date"]
                 if int(created) < latest:
                     remove_index(client, name)
-        document = '{"id": "1", "contents": "1"}\n'
-        part = Path(directory, "part.jsonl")
-        part.write_text(document, encoding="ascii")
         try:
-            load_documents(hosts, index, [part])
+            _create_index(client, index, shards=1)
+            _send(client, index.name, _creation, ['{"id": "1", "contents": "1"}'])
+            _seal(client, index)
             _copy(client, index.name, changed)
             _send(client, changed.name, _removal, ["1"])
             _reopen(client, changed.name)
