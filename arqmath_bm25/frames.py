@@ -114,7 +114,7 @@ def evaluate(
     each judged topic and a column for each measure. Warnings are ScoreWarnings. Raises InputError
     if run and judgments do not fit each other, and for a label that is not from -9 to 9.
     """
-    names = list[str]()
+    names = []
     if isinstance(measures, str):
         names = split_names(measures)
     elif isinstance(measures, Iterable):
@@ -394,8 +394,8 @@ def write_run(
 
 def run_frame(ranked: Iterable[tuple[str, Sequence[Hit]]], task: RunTask) -> pd.DataFrame:
     """Return the hits of every topic as a run of the task, with the columns of `Index.run`."""
-    qids = list[str]()
-    docnos = list[str]()
+    qids = []
+    docnos = []
     scores = array("d")
     ranks = array("q")
     further: dict[str, list[str]] = {name: [] for name in RULES[task].hit_columns}

@@ -82,10 +82,10 @@ class Analyzer:
 
         The words of its prose, as they are written, are added to `written`.
         """
-        prose: list[str] = []
-        formula_words: list[str] = []
-        tokens: list[FormulaTree] = []
-        trees: list[FormulaTree] = []
+        prose = []
+        formula_words = []
+        tokens = []
+        trees = []
         for piece in expand_macros(content, self._latex.macros).pieces:
             if isinstance(piece, str):
                 prose.append(piece)
@@ -185,7 +185,7 @@ def terms(
             raise InputError(f"kind {kind!r}: expected any of {', '.join(Terms._fields)}")
 
     by_kind = analyze(text, html, delimiters=delimiters)
-    terms: list[str] = []
+    terms = []
     for kind in kinds:
         terms += by_kind[kind]
     return terms

@@ -145,7 +145,7 @@ def unpaired_dollars(text: str) -> list[int]:
 def sentences(text: str) -> list[str]:
     """Cut a text after its sentences and paragraphs; the parts put together are the text."""
     hidden = _PIECE.sub(_hide, text)
-    parts: list[str] = []
+    parts = []
     done = 0
     for stop in _STOP.finditer(hidden):
         before = hidden[max(done, stop.start() - _LONGEST_ABBREVIATION) : stop.start()]
@@ -181,7 +181,7 @@ def shorten(text: str, limit: int = MAX_ANSWER) -> str:
     The cut is at the end of a sentence if that keeps half of what the limit allows, else of a
     formula on the same condition, else of a word; only a word longer than the limit is cut itself.
     """
-    pieces: list[str] = []
+    pieces = []
     for piece in _PIECE.finditer(text):
         if piece[0] == "$":
             pieces.append(r"\$")

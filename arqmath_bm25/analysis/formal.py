@@ -167,7 +167,7 @@ def formal_words(
     if not declarations:
         declarations = [Declaration(0, text, "", "", "", text, "")]
 
-    parts: list[str] = []
+    parts = []
     if not any(_is_full_name(title, each.name) for each in declarations):
         parts.append(title)
     setting = [text[: declarations[0].begin]]
@@ -272,8 +272,8 @@ def _without_comments(text: str, language: Language) -> tuple[str, list[tuple[in
 
     Comments may be nested; the spans are of the outermost ones. Quotes remain.
     """
-    pieces: list[str] = []
-    spans: list[tuple[int, int]] = []
+    pieces = []
+    spans = []
     done = 0
 
     token = language.comment.search(text)
@@ -404,7 +404,7 @@ def _words_of_symbol(symbol: str) -> tuple[str, ...]:
     symbol = _ISABELLE.sub(r"\\\1 ", symbol)
     items, text = read(symbol)
     tokens = arrange(items)
-    words: list[str] = []
+    words = []
     for token, following in zip_longest(tokens, tokens[1:]):
         if following in _MARKS and token == _POWER:
             continue

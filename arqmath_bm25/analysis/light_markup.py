@@ -39,8 +39,8 @@ _CODE_BLOCKS: Final = ("src", "example", "export", "comment")
 
 def org_markdown(text: str) -> LightText:
     """Return org as Markdown."""
-    written: list[str] = []
-    values: dict[str, str] = {}
+    written = []
+    values = {}
     heading = label = code = ""
     in_drawer = False
     for line in map(str.strip, text.split("\n")):

@@ -63,7 +63,7 @@ class Macro(NamedTuple):
 
     def expanded_use(self, text: str, begin: int) -> tuple[str, int] | None:
         """Expand a use whose arguments begin at `begin`; return the text and their end."""
-        arguments: list[str] = []
+        arguments = []
         if self.default is not None:
             option = _OPTION.match(text, begin)
             if option is None:
@@ -240,7 +240,7 @@ def definitions(text: str) -> Iterator[tuple[int, int]]:
 
 def environment_names(preamble: str) -> dict[str, str]:
     r"""Return the names that a preamble defines as `\begin{…}` or `\end{…}`, often `\be`, `\ee`."""
-    names: dict[str, str] = {}
+    names = {}
     for name, macro in preamble_macros(preamble).items():
         body = macro.body.strip()
         if not macro.arguments and _EDGE.fullmatch(body):

@@ -140,8 +140,8 @@ class Blocks:
 
     def _ends_of_divs(self) -> dict[int, int]:
         """Map the line in which each div begins to that in which it ends."""
-        ends: dict[int, int] = {}
-        opened: list[int] = []
+        ends = {}
+        opened = []
         for number, line in enumerate(self._lines):
             edge = line.lstrip(" \t>")
             if not edge.startswith(":::"):

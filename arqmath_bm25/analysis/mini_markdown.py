@@ -22,7 +22,7 @@ _SPAN_END = "</span>"
 
 def comment_html(text: str) -> str:
     """Return a comment as HTML; any string is read, and no part of it is trusted."""
-    parts: list[str] = []
+    parts = []
     done = 0
     while True:
         markup = _MARKUP.search(text, done)

@@ -68,7 +68,7 @@ def safe_body(
 
     # Tags and texts alternate, so each text is between two tags.
     tokens = ["", *_TAG.split(clean), ""]
-    parts: list[str] = []
+    parts = []
     code = 0
     for position in range(1, len(tokens), 2):
         before, content, after = tokens[position - 1 : position + 2]
@@ -93,7 +93,7 @@ def safe_title(
     delimiters: Delimiters = "mathjax",
 ) -> str:  # fmt: skip
     """Return a title, which is plain text with math, as HTML."""
-    written: list[str] = []
+    written = []
     for piece in read_title(title, delimiters).pieces:
         if isinstance(piece, Formula):
             written.append(formula(piece, False))
@@ -110,7 +110,7 @@ def _write(
     pieces = list(split_math(text, formulas, delimiters))
     filled = [piece for piece in pieces if isinstance(piece, Formula) or piece.strip(" .,;:")]
     fills_block = is_block and len(filled) == 1
-    written: list[str] = []
+    written = []
     for piece in pieces:
         if isinstance(piece, Formula):
             written.append(formula(piece, fills_block or piece.is_display))

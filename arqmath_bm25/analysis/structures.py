@@ -121,7 +121,7 @@ def _outline(hidden: Tree) -> Outline:
         if len(siblings) > 1:
             siblings.sort(key=lambda node: (edges[node], ranks[node]))
 
-    order: list[int] = []
+    order = []
     waiting = [0]
     depth = [0] * len(symbols)
     while waiting:

@@ -58,7 +58,7 @@ def paths(tree: Tree, low: int = 2, high: int = 3) -> list[str]:
     # 0 if the path would leave the tree.
     above = parents
     ending = list(map(add, map(symbols.__getitem__, parents), steps))
-    terms: list[str] = []
+    terms = []
     if low <= 2:
         terms = ending[1:]
     for nodes in range(3, high + 1):
@@ -78,7 +78,7 @@ def ngrams(tokens: Sequence[str], low: int, high: int) -> list[str]:
 
 def patterns(tokens: Sequence[str], low: int, high: int) -> list[str]:
     """Return the patterns of `low` … `high` tokens, shorter ones first, tokens joined by `~`."""
-    written: list[tuple[str, ...]] = []  # the forms of every token, by position in a pattern
+    written = []  # the forms of every token, by position in a pattern
     seen: dict[str, int] = {}
     for position, token in enumerate(tokens):
         if token in VARIABLES:

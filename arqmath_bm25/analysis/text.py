@@ -70,7 +70,7 @@ def normalize(form: Literal["NFC", "NFKC"], text: str) -> str:
 
 
 def _fewer_marks(run: re.Match[str]) -> str:
-    kept: list[str] = []
+    kept = []
     marks = 0
     for character in run[0]:
         if unicodedata.combining(character):
@@ -170,7 +170,7 @@ class WordAnalyzer:
 
     def __init__(self, stemmer: str = "english", stop_words: bool = True) -> None:
         stem: Callable[[str], str] = str
-        singulars: dict[str, str] = {}
+        singulars = {}
         if stemmer != "none":
             stem = Stemmer.Stemmer(stemmer, 0).stemWord
             singulars = SINGULARS

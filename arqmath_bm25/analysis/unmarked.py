@@ -297,8 +297,8 @@ def _tokens(text: str, start: int, stop: int) -> tuple[str, list[_Span]]:
 
 def _closing(text: str) -> dict[int, int]:
     """Map the opening brace of each argument to its end."""
-    closing: dict[int, int] = {}
-    opened: list[int] = []
+    closing = {}
+    opened = []
     for brace in _BRACE.finditer(text):
         if brace[0] == "{":
             opened.append(brace.start())

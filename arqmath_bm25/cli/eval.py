@@ -263,7 +263,7 @@ def _score_table(runs: Sequence[ScoredRun], keys: Sequence[str], form: TableForm
     first = runs[0]
     names = _short_names([run.run for run in runs], form)
 
-    significant = dict[str, set[int]]()
+    significant = {}
     if form in PASTED:
         significant = {key: find_significant(runs, key) for key in keys}
 

@@ -264,7 +264,7 @@ def _write_run(options: RunOptions, index: Index, topics: TopicFile, variant: st
     tag = manifest["tag"]
 
     count = len(topics.topics)
-    topics_without_hits = list[str]()
+    topics_without_hits = []
     with progress(f"{topics.folder} {variant}", count, task.topics_are) as advance:
 
         def with_progress(ranked: Iterable[list[Hit]]) -> Iterator[tuple[str, list[Hit]]]:

@@ -156,7 +156,7 @@ def _extract(path: Path, archive: Archive, target: Path, directory: Path) -> Non
 
 def _members(path: Path, zipped: ZipFile, archive: Archive) -> list[ZipInfo]:
     """Return the expected members in their order; others, such as __MACOSX, are skipped."""
-    members: dict[str, ZipInfo] = {}
+    members = {}
     for info in zipped.infolist():
         inside = PurePosixPath(info.filename.replace("\\", "/"))
         if info.filename.endswith("/") or inside.name not in archive.members:

@@ -150,7 +150,7 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
             raise InputError(f"{names}: there are no words; expected a text")
         asked = rows.write(directory)
 
-    taken_over = set[str]()
+    taken_over = set()
     for name in TAKEN_OVER:
         if (listing.root / name).is_symlink() or (listing.root / name).exists():
             try:

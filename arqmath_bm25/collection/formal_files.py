@@ -26,7 +26,7 @@ class FormalPart(NamedTuple):
 def formal_parts(text: str, language: LanguageName) -> list[FormalPart]:
     """Return the declarations of a file and the comments that describe it, in order."""
     declarations, descriptions = read_formal(text, language)
-    parts = dict[int, FormalPart]()
+    parts = {}
     for begin, comment in descriptions:
         title = ""
         heading = _HEADING.match(comment)
@@ -47,7 +47,7 @@ def _part(declaration: Declaration) -> FormalPart:
     full_name = ".".join([*declaration.namespaces, name])
     if name.startswith(_ROOT):
         full_name = name.removeprefix(_ROOT)
-    used = list[str]()
+    used = []
     for name_in_proof in dict.fromkeys(_NAME.findall(declaration.proof)):
         # It may be of any namespace around the proof, of the innermost first.
         for depth in range(len(declaration.namespaces), -1, -1):

@@ -210,7 +210,7 @@ class Inputs:
         Of the last import of this path, the rows made by the same `recipe` can be taken over.
         """
         before = _read(_note(folder, data))
-        known: dict[str, list[Any]] = {}
+        known = {}
         if not read_all:
             known = before.get("files", {})
 

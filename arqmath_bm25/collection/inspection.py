@@ -146,7 +146,7 @@ def _add_dump(report: FileReport, copy: Path, workers: Workers) -> None:
     root = _root(report.path)
     summarize = partial(_summarize, root=root)
     parts = scan(copy, root, summarize, workers)
-    dates = set[str]()
+    dates = set()
 
     for part in parts:
         report.defects += part.counts

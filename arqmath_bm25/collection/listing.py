@@ -64,7 +64,7 @@ class Listing:
     @cached_property
     def asked(self) -> frozenset[str]:
         """The ids, and other words, in the queries and judgments of the folder."""
-        found: list[str] = []
+        found = []
         for name in (QUERIES, *QRELS):
             file = inside(self.root / name, self.real_root)
             if file is not None:

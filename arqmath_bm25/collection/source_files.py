@@ -144,7 +144,7 @@ def _titled(parts: list[FilePart]) -> Iterator[FilePart]:
 
 def _say_something(parts: list[FilePart]) -> list[bool]:
     """Return of each part whether it has words of its own, beyond a heading above others."""
-    answers: list[bool] = []
+    answers = []
     following: FilePart | None = None  # that says something
     for part in reversed(parts):
         is_above_others = following is not None and following.level > part.level
@@ -178,7 +178,7 @@ def _joined(parts: list[FilePart]) -> FilePart:
 
 def _with_own_anchors(parts: list[FilePart]) -> list[FilePart]:
     """Number the anchors that occur more than once."""
-    taken: set[str] = set()
+    taken = set()
     last: Counter[str] = Counter()
     numbered = []
 

@@ -134,7 +134,7 @@ class SourceInputs:
     def _latex(self, text: str, folders: tuple[Path, ...], depth: int) -> str:
         """Return LaTeX with the files that it takes in; the last folder is the main file's."""
         written = []
-        conditions: list[bool | None] = []  # around this place; None: nobody knows
+        conditions = []  # around this place; None: nobody knows
         last_end = text.rfind(r"\fi")
         done = 0
         for step in _STEP.finditer(text):
@@ -294,8 +294,8 @@ def planned(
     Of files that take in each other, the first one stays. Of main files that take in the same
     chapters the one that takes in most, then the one with the shorter path.
     """
-    inputs: dict[Path, SourceInputs] = {}
-    taken: set[Path] = set()
+    inputs = {}
+    taken = set()
 
     def add(path: Path) -> None:
         inputs[path] = SourceInputs(root)

@@ -41,7 +41,7 @@ def read_topics(path: Path) -> tuple[Topic, ...]:
     if root.tag != "Topics":
         raise InputError(f"{path}: not a topic file: expected <Topics>, found <{root.tag[:60]}>")
 
-    topics: dict[str, Topic] = {}
+    topics = {}
 
     for element in root:
         topic = _topic(element, f"{path}: line {element.sourceline}")

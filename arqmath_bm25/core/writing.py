@@ -57,7 +57,7 @@ def digests(paths: Iterable[Path], read_all: bool = False) -> list[str]:
     with suppress(RuntimeError):
         home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
         cache = home / "arqmath-bm25" / "digests.json"
-    kept = dict[str, str]()
+    kept = {}
     with suppress(OSError, ValueError):  # there is none yet, or it is damaged
         kept = {str(key): str(digest) for key, digest in parse_json(cache.read_bytes()).items()}
     before = dict(kept)

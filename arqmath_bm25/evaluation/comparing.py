@@ -338,7 +338,7 @@ def moves(
     if not any(rankings):
         raise InputError(f"{topic}: none of the runs has this topic")
 
-    ranks = dict[str, list[int | None]]()
+    ranks = {}
     first, second = [{doc: rank for rank, doc in enumerate(docs, 1)} for docs in rankings]
     for doc in {*list(first)[:depth], *list(second)[:depth]}:
         if first.get(doc) != second.get(doc):

@@ -84,7 +84,7 @@ def read_qrels(path: Path) -> Qrels:
             rows = zip(count(1), topics, *docs_and_grades)
 
     qrels: Qrels = {}
-    read = dict[str, int]()
+    read = {}
     for row, topic, doc, text in rows:
         if text not in read:
             read[text] = read_grade(f"{path}: row {row}", doc, text)

@@ -250,7 +250,7 @@ def _call(latex: str, display: bool) -> str:
 
 def _call_on_deep_stack(latex: str, display: bool) -> str:
     """Call math-core in a thread with a stack for deeply nested formulas."""
-    results: list[str] = []
+    results = []
 
     def work() -> None:
         results.append(_call(latex, display))

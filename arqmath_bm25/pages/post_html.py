@@ -165,7 +165,7 @@ class PostWriter:
     def _matches(self, pieces: Sequence[str | Formula]) -> float:
         """Return how many words and formulas of the query some pieces have."""
         words: set[str] = set()
-        formulas: list[set[str]] = []
+        formulas = []
         for piece in pieces:
             if isinstance(piece, str):
                 words.update(_stems(piece))

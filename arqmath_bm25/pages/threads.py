@@ -245,7 +245,7 @@ def write_threads(
     lacks, or if `directory` holds something else than threads.
     """
     posts = reader.collection.posts
-    files: dict[str, str] = {}
+    files = {}
 
     for post_id in post_ids:
         thread_id = posts.thread_of(post_id)

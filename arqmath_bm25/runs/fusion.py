@@ -81,12 +81,12 @@ def fuse_runs(
                 "are these runs of the same year?"
             )
 
-    post_of = dict[str, str]()
+    post_of = {}
     if first.has_posts and posts:
         post_of = _posts(runs)
 
     # A dict keeps the topics in the order in which the runs name them.
-    topics = dict[str, None]()
+    topics = {}
     for run in runs:
         topics.update(dict.fromkeys(run.topics))
 

@@ -133,7 +133,7 @@ def _write(
     total: Counter[str] = Counter(documents=0)
     counts = Counter[str]()  # of one document
     kinds = dict[str, int]()  # such counts as JSON → their number
-    of_each = list[int]()
+    of_each = []
     writing = tries / uuid4().hex
     words = Counter[str]()
     postings = None

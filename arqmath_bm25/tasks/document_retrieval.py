@@ -179,7 +179,7 @@ class DocumentRetrieval(DocumentTask):
 
     def _tell_of(self, counts: Counter[str], data: str | Path) -> None:
         """Report the kinds of documents and faulty texts, and forget these counts."""
-        found = dict[str, int]()
+        found = {}
         for source, name in _KINDS.items():
             number = counts.pop(_OF_KIND + source, 0)
             wordless = counts.pop(_WORDLESS + source, 0)
@@ -256,7 +256,7 @@ class DocumentRetrieval(DocumentTask):
         documents = collection.own_documents()
         if index is not None:
             documents = [index.texts.read(doc_id) for doc_id in texts if index.texts.has(doc_id)]
-        own = set[str]()  # queries that are documents: the same id and the same text
+        own = set()  # queries that are documents: the same id and the same text
         for document in documents:
             if document and document.text.split() == texts.get(document.doc_id):
                 own.add(document.doc_id)

@@ -71,7 +71,7 @@ def ensure(
     Raises InputError if a file cannot be read, or if an engine is not available or did not index
     every document.
     """
-    ready = list[ReadyStore]()
+    ready = []
     to_build = {}
     for engine, store in content.stores(engines).items():
         fault = why_unusable(store, content.recipe, content.sources, read_all=True)

@@ -55,7 +55,7 @@ class Labels:
 
     def __init__(self, directory: Path) -> None:
         """Read the labels of a store; NoIndexError if they are not as written."""
-        lines = list[str]()
+        lines = []
         if (directory / FILE).exists():
             lines = read_bytes(directory / FILE).tobytes().decode().split("\n")
         by_row = [line.split("\t") if line else [] for line in lines]

@@ -28,7 +28,7 @@ def read_queries(path: Path) -> dict[str, str]:
     if path.suffix == ".jsonl":
         raise InputError(f"{path}: queries as JSON lines are topics", topics=path)
 
-    queries = dict[str, str]()
+    queries = {}
     for row, (topic, *words) in read_columns(path, "file of queries"):
         query = " ".join(filter(None, words))
         if not topic or not query:

@@ -84,7 +84,7 @@ def build_query(
                 weighed[field] = {term: weight * factor for term, weight in terms.items()}
         query = weighed
 
-    named = set[str]()
+    named = set()
     for field in _NAMING:
         named.update(fields[field].terms.split())
 

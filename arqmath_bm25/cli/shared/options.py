@@ -167,7 +167,7 @@ def data_of(runs: Sequence[Path] | None, data: Path | None) -> Path | None:
     made_of = provenance(runs[0])
     if not made_of.sha256:
         return None
-    of_sample = list[Path]()
+    of_sample = []
     with suppress(InputError):  # it has no documents of one's own
         of_sample = configured(detect_task(runs[0])).index_task.sources(Collection())
     if made_of.sha256 == digest_of_sources(sources(of_sample)):

@@ -87,7 +87,7 @@ def print_table(table: ScoreTable) -> None:
 
     # A table that is too wide has less space between its columns, or some are left out.
     layout = _lay_out(table)
-    left_out = list[str]()
+    left_out = []
     if _width(layout, terminal) > terminal.width:
         layout = _lay_out(table, padding=0)
     for name in table.dispensable:

@@ -39,7 +39,7 @@ class _Process(SpawnProcess):
 @contextmanager
 def _undisturbed() -> Iterator[None]:
     """Delay Ctrl-C until the end of the block; a process that starts in it never gets it."""
-    noted: list[object] = []
+    noted = []
     is_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGINT)
     if is_main:  # another thread may take the signal, and this one would stop at once

@@ -482,7 +482,7 @@ def _sent(client: Any, name: str, action: _Action, things: Sequence[str], size: 
         require_alias=True,
         filter_path="items.*.status,items.*.error.reason",
     )
-    rejected = list[str]()
+    rejected = []
     refusal = {}
     try:
         for thing, (done, answer) in zip(things, answers, strict=True):

@@ -169,8 +169,8 @@ def _measures(runs: Sequence[ReportedRun]) -> tuple[dict[str, str], bool]:
 
 def _posts_and_formulas(runs: Sequence[ReportedRun], depth: int) -> tuple[set[str], set[str]]:
     """Return the posts and the formulas of the hits that are shown."""
-    posts = set[str]()
-    formulas = set[str]()
+    posts = set()
+    formulas = set()
     for run in runs:
         for rows in run.topics.values():
             for row in islice(rows.values(), depth):

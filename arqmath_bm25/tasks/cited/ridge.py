@@ -293,8 +293,8 @@ def _digest(text: str) -> str:
 
 def incidence(ids: Sequence[Iterable[str]], candidates: Candidates) -> sparse.csr_matrix:
     """Return rows × candidates, 1 where a row has the id of the candidate."""
-    rows = list[int]()
-    columns = list[int]()
+    rows = []
+    columns = []
     for row, ids_of_row in enumerate(ids):
         for candidate in ids_of_row:
             column = candidates.position.get(candidate)

@@ -77,7 +77,7 @@ def _distinct(
     formulas: Path, groups: Groups, advance: Callable[[float], None]
 ) -> Iterator[list[tuple[str, str]]]:
     """Yield the distinct formulas with their ids, a part at a time."""
-    batch = list[tuple[str, str]]()
+    batch = []
     for file in formula_files(formulas):
         for block in read_formula_blocks(file):
             batch += groups.add(block)
