@@ -6,7 +6,7 @@ returns a list of strings for any engine, without pandas, Java or an index. It h
 settings of Task 1; `Index.analyze` has the settings of an index.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
@@ -61,10 +61,10 @@ class Analyzer:
         """Terms are made by `settings`; without `ngrams`, no n-grams of tokens are computed."""
         self._words = WordAnalyzer(settings.text.stemmer, settings.text.stop_words)
         self._latex = settings.latex
-        self._ngrams: Lines | None = None
+        self._ngrams = None
         if ngrams:
             self._ngrams = Lines(*settings.latex.ngrams)
-        self._tokenize: Callable[[str], list[str]] | None = None
+        self._tokenize = None
         if settings.latex.tokenizer:
             self._tokenize = load_tokenizer(settings.latex.tokenizer)
         self._formula = lru_cache(maxsize=_CACHED_FORMULAS)(self._read_formula)

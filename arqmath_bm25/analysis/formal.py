@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import zip_longest
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 from arqmath_bm25.analysis.latex import arrange, read
 from arqmath_bm25.analysis.nesting import closing_edge
@@ -22,7 +22,7 @@ from arqmath_bm25.core.tables import read_table
 
 LanguageName = Literal["isabelle", "coq", "lean"]
 FORMAL: tuple[LanguageName, ...] = get_args(LanguageName)
-_TABLE: dict[str, Any] = read_table(__file__)
+_TABLE = read_table(__file__)
 _SYMBOLS: dict[str, str] = _TABLE["symbols"]
 _POWER = "^"
 _MARKS = frozenset(_TABLE["marks"])

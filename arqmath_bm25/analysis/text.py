@@ -169,7 +169,7 @@ class WordAnalyzer:
     """Turns prose into index terms."""
 
     def __init__(self, stemmer: str = "english", stop_words: bool = True) -> None:
-        stem: Callable[[str], str] = str
+        stem = str
         singulars = {}
         if stemmer != "none":
             stem = Stemmer.Stemmer(stemmer, 0).stemWord

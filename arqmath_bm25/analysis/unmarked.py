@@ -11,13 +11,12 @@ with a letter are formulas. So "and/or", "C++", `file_name` and "p = .05" remain
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from arqmath_bm25.analysis.html import Content, Formula
 from arqmath_bm25.core.tables import by_name, read_table
 
-_TABLE: dict[str, Any] = read_table(__file__)
-_WORDS: dict[str, list[str]] = {key: text.split() for key, text in _TABLE["words"].items()}
+_TABLE = read_table(__file__)
+_WORDS = {key: text.split() for key, text in _TABLE["words"].items()}
 
 
 _KIND_OF = by_name(_TABLE["kinds"])

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from arqmath_bm25.pages.web.search_pages import LatestPages
 
-_HOST: Final = "127.0.0.1"
-_PAUSE: Final = 1.0  # seconds between two looks at DATA, at least
-_PAUSES: Final = 20  # times as long as the last look took
+_HOST = "127.0.0.1"
+_PAUSE = 1.0  # seconds between two looks at DATA, at least
+_PAUSES = 20  # times as long as the last look took
 
 
 @command

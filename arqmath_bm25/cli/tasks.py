@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, get_args
 
 from rich.text import Text
 
@@ -50,7 +50,7 @@ from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
 from arqmath_bm25.tasks.task import Found, TopicFile
 
 # The parts of a run's manifest that decide its ranking.
-_DECISIVE: Final = ("settings", "variant", "depth", "topics", "queries", "collection")
+_DECISIVE = ("settings", "variant", "depth", "topics", "queries", "collection")
 
 
 def _task_names(name: str, collection: Collection) -> list[str]:
@@ -394,9 +394,9 @@ def _check_query(task: str, query: str) -> None:
         raise InputError(f"search takes TASK QUERY: `{line}`")
 
 
-_MARGIN: Final = " " * 5
-_WIDTH: Final = 95
-_MAX_TERMS: Final = 6  # of a field, that explain a score
+_MARGIN = " " * 5
+_WIDTH = 95
+_MAX_TERMS = 6  # of a field, that explain a score
 
 
 def show_hit(

@@ -11,12 +11,11 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import Any
 
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.tables import read_table
 
-TABLE: dict[str, Any] = read_table(__file__)
+TABLE = read_table(__file__)
 _LARGEST = 1 << 28  # bytes
 _MARKS = {  # UTF-32 begins as UTF-16 does
     codecs.BOM_UTF8: "utf-8-sig",

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, AliasChoices, BaseModel, Field, TypeAdapter
 from arqmath_bm25.analysis.kinds import Kind
 from arqmath_bm25.collection.row_names import DOC_IDS, GRADES, IDS, QUERY_IDS, TEXTS
 
-_PREMISE_ID: Final = re.compile(r"[0-9]+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_PREMISE_ID = re.compile(r"[0-9]+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def _check(premise_id: str) -> str:
@@ -62,4 +62,4 @@ class StatementRow(BaseModel):
 
 
 PREMISES: Final = TypeAdapter(dict[_PremiseId, _Text])
-STATEMENTS: Final = TypeAdapter(dict[_PremiseId, StatementRow])
+STATEMENTS = TypeAdapter(dict[_PremiseId, StatementRow])

@@ -34,7 +34,7 @@ QUESTION = 1  # PostTypeId
 ANSWER = 2
 _ODD = 0x1E3779B97F4A7C15  # of 64 bits: times it, different digests stay different
 _ROWS_TOGETHER = 100  # are read without another look at the file
-_NO_CONTENTS: Ints = np.empty(0, np.int64)
+_NO_CONTENTS = np.empty(0, np.int64)
 
 
 class Post(NamedTuple):

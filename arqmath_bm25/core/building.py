@@ -9,18 +9,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from arqmath_bm25.core.errors import BusyError, InputError, InterruptedWorkError
 from arqmath_bm25.core.system import exchange
 from arqmath_bm25.core.writing import alone, is_planted, lock_path, naming_errors, refuse_link
 
 # In a directory that is being built: the documents, with which the next build can resume.
-DOCUMENTS: Final = "documents"
+DOCUMENTS = "documents"
 
 # So begins the name of the file that marks a folder of pages, which may be replaced.
-PAGES: Final = ".arqmath-bm25-"
-_PAUSE: Final = 0.2  # seconds
+PAGES = ".arqmath-bm25-"
+_PAUSE = 0.2  # seconds
 
 T = TypeVar("T")
 

@@ -119,7 +119,7 @@ _SUGGESTIONS = (
 
 # pytrec_eval 0.5.11 crashes on empty rankings now and then. One document that nobody judged has
 # the values of an empty ranking in every measure (but num_ret, which is not offered).
-_EMPTY: Ranking = {"": 0.0}
+_EMPTY = {"": 0.0}
 
 # The highest grade of ERR in gdeval.
 _HIGHEST_GRADE = 4

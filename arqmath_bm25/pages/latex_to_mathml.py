@@ -61,7 +61,7 @@ _DEFINITIONS = re.compile(
 _GROUP = r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
 _ARGUMENT = rf"({_GROUP.replace('((', '(?:(', 1)}|\\[A-Za-z]+|[^\\{{}}\s])"
 _BIG = r"(\\(?:left|right|middle|[bB]igg?[lrm]?)\s*)"
-_NAMES: dict[str, str] = dict.fromkeys(INVISIBLE, "") | by_name(_TABLE["names"])
+_NAMES = dict.fromkeys(INVISIBLE, "") | by_name(_TABLE["names"])
 _ENVIRONMENT = re.compile(rf"\\(begin|end)\{{({'|'.join(_TABLE['numbered'])})\*?\}}")
 _TEXT_WITH_MATH = re.compile(r"(\\text(?:rm|bf|it)?\s*)\{((?:[^{}$\\]|\\.)*)\$([^$]*)\$", re.DOTALL)
 _TAG = re.compile(r"<(/?)([a-z]+)((?: [a-z]+=\"[^\"]*\")*)\s*(/?)>")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -19,10 +19,10 @@ from arqmath_bm25.core.building import PAGES, building
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.version import __version__
 
-STYLE: Final = "style.css"
+STYLE = "style.css"
 
-_MAX_NAME: Final = 60
-_UNSAFE: Final = re.compile(r"[^A-Za-z0-9.-]+")
+_MAX_NAME = 60
+_UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 def policy(script: bool, source: str = "'self' file:") -> str:

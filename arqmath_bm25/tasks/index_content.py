@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.tasks.task import IndexedTask, Task
 
 LOCAL: Final[tuple[LocalName, ...]] = get_args(LocalName)
-_TABLES: Final = "tables"  # in place of an engine, where none searches
+_TABLES = "tables"  # in place of an engine, where none searches
 
 
 @dataclass(frozen=True, eq=False)

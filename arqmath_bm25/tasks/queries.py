@@ -27,7 +27,7 @@ _NAMING = ("title_text", "title_math", "title_operators", "tags")
 _FEW = 10  # documents: a word in no more of them is never common
 _WORD = re.compile(r"(?<![\\\w])[A-Za-z]{3,}")
 # What is typed around formulas, where that can be chosen, and how to find it.
-_MARKS: dict[Delimiters, str] = {
+_MARKS = {
     "mathjax": "$",
     "latex": "$",
     "markdown": "$",

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Literal, cast
 
 import typer
 
@@ -29,16 +29,16 @@ from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent, of_config
 from arqmath_bm25.tasks.open_index import Index
 
-RUNS: Final = Path("runs")
-THREADS: Final = processors()
-_OF_CONTENT: Final = ("until", "site", "delimiters", "whole", "everything", "train")
-_DEFAULTS: Final = {"indexes": INDEXES, "runs": RUNS}
+RUNS = Path("runs")
+THREADS = processors()
+_OF_CONTENT = ("until", "site", "delimiters", "whole", "everything", "train")
+_DEFAULTS = {"indexes": INDEXES, "runs": RUNS}
 
 # Messages about the work, which --quiet suppresses.
-out: Final = PlainConsole(highlight=False, soft_wrap=True)
+out = PlainConsole(highlight=False, soft_wrap=True)
 
 # The results that a command is called for.
-results: Final = PlainConsole(highlight=False, soft_wrap=True)
+results = PlainConsole(highlight=False, soft_wrap=True)
 
 
 @dataclass

@@ -60,21 +60,21 @@ if TYPE_CHECKING:
     from arqmath_bm25.tasks.open_index import Index
 
 # How many rendered queries and buttons are kept.
-_CACHE_SIZE: Final = 100
+_CACHE_SIZE = 100
 
 # Results that can be paged through.
-_MOST_HITS: Final = 1000
-_MOST_REFERRING: Final = 100  # documents that link to one
-_SHOWN_LABELS: Final = 8  # of each kind
+_MOST_HITS = 1000
+_MOST_REFERRING = 100  # documents that link to one
+_SHOWN_LABELS = 8  # of each kind
 # With so many waiting requests, further ones are refused for now.
-_MAX_WAITING: Final = 64
-_RANKED_BY: Final = {
+_MAX_WAITING = 64
+_RANKED_BY = {
     "both": "words and formulas",
     "text": "words",
     "math": "formulas",
     "cited": "words, formulas and references",
 }
-_PROBLEMS: Final = {
+_PROBLEMS = {
     404: "Not found",
     405: "Not allowed",
     413: "Too long",
@@ -186,7 +186,7 @@ class SearchPages:
         ]
         if self._files:
             routes.append(Route("/files/{name:path}", self._threaded(self._file)))
-        handlers: Any = dict.fromkeys((HTTPException, InputError), self._problem)
+        handlers = dict.fromkeys((HTTPException, InputError), self._problem)
         pages = Starlette(routes=[Mount(self._prefix, routes=routes)], exception_handlers=handlers)
         return guarded(pages, hosts)
 

@@ -14,7 +14,7 @@ import socket
 from collections.abc import Container
 from functools import cache
 from ipaddress import ip_address
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -28,18 +28,18 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.pages.page_files import policy, static
 
 # Bytes of the head of a request; within it, a query that is too long still gets an answer.
-_LONGEST_HEAD: Final = 1 << 20
+_LONGEST_HEAD = 1 << 20
 
 # Connections that may wait to be accepted.
-_QUEUE: Final = 1024
+_QUEUE = 1024
 
 # An idle connection is closed after so many seconds.
-_KEEP_ALIVE: Final = 10
+_KEEP_ALIVE = 10
 
 # Open connections, if the system allows so many files.
-_CONNECTIONS: Final = 1 << 14
-_PREFIX: Final = re.compile(r"(?:/[\w.~-]+)*")
-_HEADERS: Final = {
+_CONNECTIONS = 1 << 14
+_PREFIX = re.compile(r"(?:/[\w.~-]+)*")
+_HEADERS = {
     b"content-security-policy": (
         policy(script=True, source="'self'")
         + "; connect-src 'self'; form-action 'self'; frame-ancestors 'none'"
@@ -50,7 +50,7 @@ _HEADERS: Final = {
     # A browser or proxy asks again each time; static files then need not be sent again.
     b"cache-control": b"no-cache",
 }
-_FILES: Final = {
+_FILES = {
     "icon.svg": "image/svg+xml",
     "style.css": "text/css",
     "search.js": "text/javascript",
@@ -136,7 +136,7 @@ def _etag(name: str) -> str:
     return f'"{digest[:16]}"'
 
 
-STATIC: Final = Route("/static/{name}", _file)
+STATIC = Route("/static/{name}", _file)
 
 
 def server(app: ASGIApp) -> uvicorn.Server:
@@ -166,7 +166,7 @@ def _allow_connections() -> None:
 
 def own_names(host: str, listening: socket.socket, public: str = "") -> frozenset[str]:
     """Return the host names that requests may have; others could be rebound by a page elsewhere."""
-    address: Any = listening.getsockname()[0]
+    address = listening.getsockname()[0]
     names = {
         "localhost",
         "127.0.0.1",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from markupsafe import Markup
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 # Lengths in characters: of the heading of an untitled document, of a text in a JSON answer, of a
 # passage on the page of results, and of a text that becomes a query for similar ones.
-_HEADING: Final = 100
-_TEXT: Final = 300
-_PASSAGE: Final = 220
-_SIMILAR_QUERY: Final = 400
+_HEADING = 100
+_TEXT = 300
+_PASSAGE = 220
+_SIMILAR_QUERY = 400
 
 
 @dataclass(frozen=True)

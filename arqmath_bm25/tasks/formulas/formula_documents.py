@@ -122,7 +122,7 @@ class InstanceTable:
 
     def __init__(self, path: Path) -> None:
         """Read a table that `write_formula_documents` wrote."""
-        self._table: Int32s = read_array(path)
+        self._table = read_array(path)
 
     def best(self, visual_id: str, threads: Int32s, scores: Floats) -> tuple[Instance, float]:
         """Return the instance of a formula whose thread scores best, and that score.
@@ -162,7 +162,7 @@ class Groups:
     """Decides what becomes of each row, and collects the instances."""
 
     def __init__(self) -> None:
-        self.counts: Counter[str] = Counter(rows=0, instances=0)
+        self.counts = Counter(rows=0, instances=0)
         self._formulas = _IdSet()
         self._visual = _IdSet()
         self._unnumbered = Numbering()
