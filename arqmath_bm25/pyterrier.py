@@ -12,7 +12,7 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pyterrier as pt
 
@@ -87,8 +87,8 @@ class StoredIndex(pt.Artifact):  # type: ignore[misc]
     DATA are looked for where they were when it was built; `load(path, data=DATA)` says where else.
     """
 
-    ARTIFACT_TYPE: Final = ARTIFACT["type"]
-    ARTIFACT_FORMAT: Final = ARTIFACT["format"]
+    ARTIFACT_TYPE = ARTIFACT["type"]
+    ARTIFACT_FORMAT = ARTIFACT["format"]
 
     def __init__(self, path: str | Path, data: str | Path | None = None) -> None:
         """Raises InputError without an index or its DATA."""

@@ -110,7 +110,7 @@ class RunRules:
     ids: ClassVar[Mapping[str, str]] = {}
 
     # The column of the document.
-    document: ClassVar[int] = 1
+    document = 1
 
     # The task of the labs whose topics and judgments its runs have.
     lab_task: ClassVar[labs.LabTask] = "task1"

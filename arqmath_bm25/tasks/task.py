@@ -140,17 +140,17 @@ class Task(ABC):
 
     name: ClassVar[str]
     model: ClassVar[type[TaskSettings]]
-    index_of: ClassVar[str] = ""  # the task whose index it searches, if that is not its own
+    index_of = ""  # the task whose index it searches, if that is not its own
     title: ClassVar[str]  # what is looked for
     example: ClassVar[str]  # a query
     nothing: ClassVar[str]  # what to say when there are no hits
     # Words of what `run` reports: "77 topics, 1,234 rows …; no answer for A.1".
-    topics_are: ClassVar[str] = "topics"
-    rows_are: ClassVar[str] = "rows"
-    hits_are: ClassVar[str] = "answer"
+    topics_are = "topics"
+    rows_are = "rows"
+    hits_are = "answer"
     lab: ClassVar[labs.RunTask] = "task1"  # whose columns and measures a run has
     depth: ClassVar[int] = MAX_DEPTH  # most hits of a topic in a run file
-    finds_posts: ClassVar[bool] = False  # which can be chosen by tag and year
+    finds_posts = False  # which can be chosen by tag and year
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings

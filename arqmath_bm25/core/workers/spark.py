@@ -19,7 +19,6 @@ from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Final
 
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.system import needed_by
@@ -35,7 +34,7 @@ _QUIET = Path(__file__).absolute().with_name("spark-log4j2.properties")
 class SparkWorkers:
     """Workers that are the executors of a Spark cluster."""
 
-    remote: Final = True
+    remote = True
 
     def __init__(self, master_url: str) -> None:
         """Connect to a cluster: `spark://HOST:PORT`, or another address that Spark knows.
