@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from rich.text import Text
 
@@ -32,7 +32,7 @@ from arqmath_bm25.core.building import delete, patiently
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS, year_of
 from arqmath_bm25.core.progress import counted, progress, some, tell
-from arqmath_bm25.core.records import Hit, Part
+from arqmath_bm25.core.records import Hit, Json, Part
 from arqmath_bm25.core.stores import is_store, outdated, remove_unless_open, size_of
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import Processes
@@ -288,7 +288,7 @@ def _write_run(options: RunOptions, index: Index, topics: TopicFile, variant: st
 
 def _run_file(
     options: RunOptions, index: Index, topics: TopicFile, variant: str
-) -> tuple[Path, dict[str, Any]]:
+) -> tuple[Path, Json]:
     """Return the path of a run and its manifest; InputError if another run is there."""
     task = index.task
     named_topics: object = topics.folder

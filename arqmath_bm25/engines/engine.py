@@ -14,14 +14,14 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import Literal, NamedTuple, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.records import Hit, HitLists
+from arqmath_bm25.core.records import Hit, HitLists, Json
 
 DocIds = Sequence[bytes]  # in UTF-8
 Scores = npt.NDArray[np.float32]
@@ -185,7 +185,7 @@ def with_ties(best: Callable[[int], tuple[DocIds, Scores]], k: int) -> list[Hit]
     return best_hits(ids, scores, k)
 
 
-def term_scores(explanation: dict[str, Any]) -> TermScores:
+def term_scores(explanation: Json) -> TermScores:
     """Return each term's share of a score: the leaves of Lucene's explanation.
 
     Lucene and OpenSearch name terms alike: `weight(FIELD:TERM in NUMBER) [SIMILARITY], …`.

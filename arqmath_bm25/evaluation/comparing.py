@@ -19,14 +19,14 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.arrays import Floats
 from arqmath_bm25.core.errors import InputError, NoIndexError
-from arqmath_bm25.core.records import Hit
+from arqmath_bm25.core.records import Hit, Json
 from arqmath_bm25.evaluation.evaluator import ScoredRun
 from arqmath_bm25.evaluation.measures import key_of
 from arqmath_bm25.evaluation.score import shared_notes
@@ -219,7 +219,7 @@ class RunComparisons:
     comparisons: list[Comparison]
     warnings: list[str]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Return the comparison as JSON: its measure, judgments, means, values and tests."""
         first, *_ = self.values.values()
         return {

@@ -8,10 +8,10 @@ from __future__ import annotations
 import shutil
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from arqmath_bm25.core.records import Hit
+from arqmath_bm25.core.records import Hit, Json
 from arqmath_bm25.pages.folder_files import FolderFiles
 from arqmath_bm25.pages.own_documents import OwnDocuments
 from arqmath_bm25.pages.page_files import page_names, site
@@ -46,7 +46,7 @@ def write_site(index: Index, directory: Path) -> int:
     collection = index.collection
     files = {document.doc_id: document.file or document.doc_id for document in texts.all()}
     names = page_names(dict.fromkeys(files.values()))
-    contents: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    contents: dict[str, list[Json]] = {name: [] for name in names}
 
     def address(doc_id: str) -> str:
         name = names[files[doc_id]]

@@ -18,7 +18,7 @@ from arqmath_bm25.analysis.html import Content, read_title
 from arqmath_bm25.collection.imports import is_import
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest
-from arqmath_bm25.core.records import Hit, HitLists, PartLists, Topic
+from arqmath_bm25.core.records import Hit, HitLists, Json, PartLists, Topic
 from arqmath_bm25.core.stores import is_store, keep, readable_manifest, why_unusable
 from arqmath_bm25.core.writing import digest_of_sources, sources
 from arqmath_bm25.engines.engine import (
@@ -270,7 +270,7 @@ class Index:
         command: str,
         topics: Path | None = None,
         queries: Path | None = None,
-    ) -> dict[str, Any]:
+    ) -> Json:
         """Return the manifest of a run: its description, settings and sources."""
         task = self.task
         name = task.tag(variant)

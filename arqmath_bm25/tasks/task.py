@@ -29,7 +29,7 @@ from arqmath_bm25.core.errors import InputError, NoIndexError, shown
 from arqmath_bm25.core.labs import MAX_DEPTH, parse_run_name
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import counted
-from arqmath_bm25.core.records import Hit, HitLists, PartLists, Topic
+from arqmath_bm25.core.records import Hit, HitLists, Json, PartLists, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document, Engine, Searcher
 from arqmath_bm25.tasks.document_parts import PartForms
@@ -386,7 +386,7 @@ class IndexedTask(Task):
         """Return the files that the index is made from."""
 
     @property
-    def recipe(self) -> dict[str, Any]:
+    def recipe(self) -> Json:
         """The settings that decide the content of the index, and the version of the analysis."""
         analysis = self.settings.analysis.model_dump(mode="json")
         recipe = {"analysis version": VERSION, **analysis}

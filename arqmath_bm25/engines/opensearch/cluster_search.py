@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from arqmath_bm25.core.errors import check_found
-from arqmath_bm25.core.records import Hit
+from arqmath_bm25.core.records import Hit, Json
 from arqmath_bm25.engines.engine import (
     FEW,
     DocIds,
@@ -96,7 +96,7 @@ class OpenSearchSearcher(Searcher):
             counts[field] = {term: count for term, count in of_field.items() if count}
         return counts
 
-    def _term_vectors(self, document: Mapping[str, str]) -> list[dict[str, Any]]:
+    def _term_vectors(self, document: Mapping[str, str]) -> list[Json]:
         """Return the term vectors of a document by each shard; fail if a shard does."""
         from opensearchpy.exceptions import TransportError
 
@@ -149,7 +149,7 @@ class OpenSearchSearcher(Searcher):
 
     def _given(
         self, doc_ids: Sequence[str], should: Sequence[object] = (), explain: bool = False
-    ) -> dict[str, Any]:
+    ) -> Json:
         """Return the hits of given documents by their ids; InputError for ids of no document."""
         given = {"ids": {"values": list(doc_ids)}}
         query = {"bool": {"should": should, "filter": given}}

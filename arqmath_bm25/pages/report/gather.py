@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
 
 from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, HIGHEST, RunTask, known_year
-from arqmath_bm25.core.records import Topic
+from arqmath_bm25.core.records import Json, Topic
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import NAMES, Measure, measures_of, read_measure
 from arqmath_bm25.evaluation.qrels import Judgments, Qrels
@@ -47,7 +46,7 @@ class ReportedRun:
     file: str  # the name of the file
     topics: dict[str, dict[str, RunRow]]  # topic -> id of the document in judgments -> its row
     score: RunScore | None
-    manifest: dict[str, Any]  # says how the run was made; empty if that is not known
+    manifest: Json  # says how the run was made; empty if that is not known
 
     @property
     def values(self) -> Mapping[str, Mapping[str, float]]:

@@ -28,7 +28,7 @@ from arqmath_bm25.analysis.html import Content, Formula, read_title
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError, NoPartsError
 from arqmath_bm25.core.progress import counted, tell
-from arqmath_bm25.core.records import Hit, Topic
+from arqmath_bm25.core.records import Hit, Json, Topic
 from arqmath_bm25.engines.lucene.jvm import detaching
 from arqmath_bm25.pages.folder_files import FolderFiles, kind_of
 from arqmath_bm25.pages.own_documents import OwnDocuments
@@ -228,7 +228,7 @@ class SearchPages:
         found = {"html": template.render(values), "count": values["count"]}
         return JSONResponse({**found, "index": self._indexes[query.task].directory.name})
 
-    def _values(self, query: SearchQuery) -> dict[str, Any]:
+    def _values(self, query: SearchQuery) -> Json:
         """Return the values for the template of results."""
         asked = self._read_query(query)
         content = self._read(asked.typed)

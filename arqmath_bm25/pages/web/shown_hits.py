@@ -12,7 +12,7 @@ from arqmath_bm25.analysis.excerpts import beginning, excerpt
 from arqmath_bm25.analysis.html import Content, read_body, read_title, without_macros
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import Post
-from arqmath_bm25.core.records import Hit, Part
+from arqmath_bm25.core.records import Hit, Json, Part
 from arqmath_bm25.pages.post_html import PostWriter
 from arqmath_bm25.tasks.task import Found
 
@@ -125,7 +125,7 @@ def answer(
     counts: Mapping[str, int],
     results: Iterable[Result],
     before: int = 0,
-) -> dict[str, Any]:
+) -> Json:
     """Return the answer of /api/search and, as JSON, of `search`; `counts` are of labels."""
     return {
         "query": query,
@@ -139,7 +139,7 @@ def answer(
     }
 
 
-def _as_json(result: Result) -> dict[str, Any]:
+def _as_json(result: Result) -> Json:
     """Return a hit for the JSON interface, with dollars around formulas."""
     hit = result.hit
     found = result.found
@@ -148,7 +148,7 @@ def _as_json(result: Result) -> dict[str, Any]:
     else:
         text = excerpt(content_of(found), _TEXT).text
 
-    row: dict[str, Any] = {
+    row: Json = {
         "score": hit.score,
         "post_id": getattr(found.post, "post_id", None),
         "question_id": getattr(found.question, "post_id", None),

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection as Ids
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from arqmath_bm25.core.arrays import Floats, Ints
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import year_of
-from arqmath_bm25.core.records import Hit, HitLists, Part, PartLists, Topic
+from arqmath_bm25.core.records import Hit, HitLists, Json, Part, PartLists, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document, Query
 from arqmath_bm25.tasks.answers.answer_documents import answer_documents, write_answer_documents
@@ -51,7 +50,7 @@ class AnswerRetrieval(DocumentTask):
         return [collection.origin_site.posts]
 
     @property
-    def recipe(self) -> dict[str, Any]:
+    def recipe(self) -> Json:
         """The settings that decide the content of the index."""
         recipe = dict(super().recipe)
         if self.settings.bag:

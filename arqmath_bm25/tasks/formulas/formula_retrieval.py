@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import repeat
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from arqmath_bm25.core.arrays import Floats, Int32s
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import status, tell
-from arqmath_bm25.core.records import Hit, HitLists, Part, PartLists, Topic
+from arqmath_bm25.core.records import Hit, HitLists, Json, Part, PartLists, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.document_parts import PartForms
@@ -272,7 +272,7 @@ class FormulaRanker(Ranker):
 
         return explained
 
-    def query(self, topic: Topic, weights: Mapping[FormulaField, float]) -> dict[str, Any]:
+    def query(self, topic: Topic, weights: Mapping[FormulaField, float]) -> Json:
         """Return field → term → weight; a term that occurs twice weighs twice as much."""
         analysed = [self._analyzer.latex(formula) for formula in topic.formulas]
         query = dict[str, dict[str, float]]()

@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from itertools import starmap
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -23,7 +23,7 @@ from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.errors import InputError, NoPartsError
 from arqmath_bm25.core.labs import PREMISES, SPLITS
 from arqmath_bm25.core.progress import status
-from arqmath_bm25.core.records import Hit, HitLists, Part, PartLists, Topic
+from arqmath_bm25.core.records import Hit, HitLists, Json, Part, PartLists, Topic
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.tested import open_bytes, write_checksums
 from arqmath_bm25.core.workers import Workers
@@ -72,7 +72,7 @@ class PremiseSelection(IndexedTask):
         return [collection.premises.knowledge_base, collection.premises.train]
 
     @property
-    def recipe(self) -> dict[str, Any]:
+    def recipe(self) -> Json:
         """The settings of the analysis and of the regression."""
         return {**super().recipe, "ridge": self.settings.ridge.model_dump(mode="json")}
 
