@@ -6,8 +6,6 @@ its arguments. The cost is bounded by the number of definitions and uses of a po
 of definitions, arguments and results. A formula beyond these bounds is left unchanged.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache

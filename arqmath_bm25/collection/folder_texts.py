@@ -4,8 +4,6 @@ A byte order mark decides how a file is decoded; else it is UTF-8 where it is va
 file declares, or the main file that takes it in, else Latin-1.
 """
 
-from __future__ import annotations
-
 import codecs
 import os
 import re

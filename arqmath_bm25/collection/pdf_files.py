@@ -4,8 +4,6 @@ A document is a chapter of the outline, else a page. Formulas of a PDF are debri
 a word are left out. A process that runs this file alone starts the others, as copies of itself.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

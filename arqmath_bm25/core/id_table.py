@@ -9,8 +9,6 @@ endings, numbers little-endian:
   their number).
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b

@@ -9,8 +9,6 @@ Lucene tests the checksums of its own files when it merges them, not when it sea
 are read whole, for their digests, when an index is first opened (manifest.py).
 """
 
-from __future__ import annotations
-
 from array import array
 from io import BytesIO
 from pathlib import Path

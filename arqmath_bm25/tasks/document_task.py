@@ -4,8 +4,6 @@ A kind of them says where its documents come from: they are the user's own (docu
 or answers, with the context of their thread (answers/).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 

@@ -5,8 +5,6 @@ prose, n-grams of formulas in the fields of math, and terms of operator trees in
 operators, if a variant weighs them.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Set

@@ -12,8 +12,6 @@ requested, until no tie is cut, and ties are put in order here. Lucene adds the 
 in 64 bits, so their order, which may differ between segments, does not change a sum.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial

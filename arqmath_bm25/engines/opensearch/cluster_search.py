@@ -5,8 +5,6 @@ of shards. If a shard fails, its copies are searched; it is never
 left out. Ties are completed and put in order here, as in lucene/search.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any

@@ -4,8 +4,6 @@ Version 2 multiplies scores by k1 + 1, so it is refused. Environment variables h
 (docs/USAGE.md), which are sent over TLS only; certificates are verified.
 """
 
-from __future__ import annotations
-
 import base64
 import os
 import re

@@ -1,7 +1,5 @@
 """The query of a visitor: its parameters, and the messages for faulty ones."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Task 1, answer retrieval: answers (posts) to a question."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection as Ids
 from collections.abc import Iterator, Mapping, Sequence
