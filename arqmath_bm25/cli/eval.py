@@ -241,10 +241,7 @@ def _run_files(
                 judged.append((path, year))
 
     if not (judged or left_out):
-        data = None
-        if collection.on_site:
-            data = collection.layout.data
-        advice = command_line("run", task or "all", data=data, runs=folder)
+        advice = command_line("run", task or "all", data=collection.data, runs=folder)
         of_task = f" of {task}" if task else ""
         raise InputError(
             f"no run files{of_task} in {runs}: write them with `{advice}`, or name run files: "

@@ -347,6 +347,11 @@ def written_json(path: Path) -> Any:
     return None
 
 
+def has_digest(path: Path, digest: object) -> bool:
+    """Return whether a path is a file with this SHA-256."""
+    return path.is_file() and digests([path]) == [digest]
+
+
 def is_as_written(path: Path) -> bool:
     """Return whether a file is unchanged since its manifest was written; every byte is read."""
     with suppress(OSError):

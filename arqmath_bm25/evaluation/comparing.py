@@ -15,7 +15,7 @@ moves are listed without the parts.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 from statistics import fmean
@@ -370,13 +370,10 @@ def _explain_runs(
     """Return the parts of the scores of documents in each run, and why a run has none."""
     parts = []
     unexplained = []
-    data = None
-    if collection.on_site:
-        data = collection.layout.data
     directories = (indexes[0], indexes[-1])
     for run, ranking, directory in zip(runs, rankings, directories, strict=True):
         top = max(ranking.values(), default=1.0)
-        source = Collection(data, directory)
+        source = replace(collection, indexes=directory)
         try:
             explained = _explain(source, run, topic, docs, top)
         except InputError as error:

@@ -23,7 +23,7 @@ from arqmath_bm25.analysis.answer_text import one_line
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RunTask
 from arqmath_bm25.core.records import Hit, Json
-from arqmath_bm25.core.writing import TEXTS, complete, digests, read_manifest, refuse_endings
+from arqmath_bm25.core.writing import TEXTS, complete, has_digest, read_manifest, refuse_endings
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES, DocumentRules
 from arqmath_bm25.version import __version__
@@ -213,7 +213,7 @@ def _beside(run: Path, described: Mapping[str, Any]) -> Path | None:
     """Return the file that a manifest describes, if it lies in the folder of the run."""
     with suppress(OSError, ValueError):  # it is no name of a file
         path = run.with_name(_text(described, "name"))
-        if path.is_file() and digests([path]) == [described.get("sha256")]:
+        if has_digest(path, described.get("sha256")):
             return path
     return None
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import numpy as np
 
@@ -92,6 +92,7 @@ class DocumentRetrieval(DocumentTask):
     """Ranks the user's own documents."""
 
     name = "docs"
+    decisive = ("ridge",)
     model = DocumentSettings
     settings: DocumentSettings
     title = "Documents"
@@ -119,11 +120,6 @@ class DocumentRetrieval(DocumentTask):
     def sources(self, collection: Collection) -> list[Path]:
         """Return the file of documents."""
         return [collection.documents_file]
-
-    @property
-    def recipe(self) -> dict[str, Any]:
-        """The settings that decide the content of the index, including the regression's."""
-        return {**super().recipe, "ridge": self.settings.ridge.model_dump(mode="json")}
 
     def write_documents(
         self, collection: Collection, place: Path, workers: Workers, forms: PartForms

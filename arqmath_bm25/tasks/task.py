@@ -360,6 +360,8 @@ class Task(ABC):
 class IndexedTask(Task):
     """A task with an index of its own, which it builds from its sources."""
 
+    decisive: ClassVar[tuple[str, ...]] = ()  # settings beside the analysis that decide its content
+
     @property
     def index_task(self) -> IndexedTask:
         """The task itself."""
@@ -394,6 +396,8 @@ class IndexedTask(Task):
             recipe["tokenizer version"] = tokenizer_version(self.tokenizer)
         if self.fields:
             recipe["fields"] = list(self.fields)
+        for name in self.decisive:
+            recipe[name] = self.settings.model_dump(mode="json")[name]
         return recipe
 
     def needed(self, collection: Collection) -> list[IndexedTask]:

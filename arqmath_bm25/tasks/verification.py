@@ -8,14 +8,14 @@ write to an index can forge it, and the run with it; so the index may be built a
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from functools import cache, partial
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -29,7 +29,7 @@ from arqmath_bm25.core.stores import why_unusable
 from arqmath_bm25.core.system import processors
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import (
-    digests,
+    has_digest,
     is_as_written,
     manifest_path,
     sources,
@@ -187,7 +187,7 @@ def _verify_fused(
         path = _beside(run, member.name)
         if path in (run, *above):
             raise InputError(f"{manifest_path(run)}: the run is fused from {path.name}, itself")
-        if not path.is_file() or digests([path]) != [member.sha256]:
+        if not has_digest(path, member.sha256):
             raise InputError(f"{path}: not the run of which {run.name} was fused")
         members.append(path)
 
@@ -208,10 +208,7 @@ def _verify_fused(
         read = [Run.read(path, made.task, ids) for path in members]
         posts = made.form == "lab"
         fused = fuse_runs(read, weights, made.method, made.k or RRF_K, made.depth, posts)
-        with TemporaryDirectory() as place:
-            again = Path(place) / run.name
-            write_run(again, fused.items(), made.tag, made.task, made.form)
-            _compare(run, again, "fused")
+        _compare(run, fused.items(), made.tag, made.task, made.form, "fused")
 
     return Proof(f"fused from {', '.join(path.name for path in members)}", claims)
 
@@ -269,10 +266,7 @@ def _verify_ranked(
         ranked = index.rank(topics.topics, made.variant, made.depth)
         names = [topic.topic_id for topic in topics.topics]
         hits = zip(names, ranked, strict=True)
-        with TemporaryDirectory() as place:
-            again = Path(place) / run.name
-            write_run(again, hits, expected["tag"], task.lab, made.form)
-            _compare(run, again, "ranked")
+        _compare(run, hits, expected["tag"], task.lab, made.form, "ranked")
         rows = Counter(row.split(maxsplit=1)[0] for row in _rows(run))
         if made.depth > max(rows.values(), default=0):
             claims.append("depth")  # of any depth from here on it would have the same bytes
@@ -322,7 +316,7 @@ def _topics(run: Path, source: _File, task: Task, collection: Collection) -> Top
     with suppress(InputError):  # own documents need no queries beside them
         files = task.topic_files(collection)
     for folder, path in files:
-        if digests([path]) == [source.sha256]:
+        if has_digest(path, source.sha256):
             return task.read(collection, folder, path)
 
     own = _given_file(run, source)
@@ -339,7 +333,7 @@ def _topics(run: Path, source: _File, task: Task, collection: Collection) -> Top
 def _given_file(run: Path, source: _File) -> Path | None:
     """Find a file that was given to a command next to the run."""
     path = _beside(run, source.name)
-    if path.is_file() and digests([path]) == [source.sha256]:
+    if has_digest(path, source.sha256):
         return path
     return None
 
@@ -367,12 +361,17 @@ def _claims(run: Path, manifest: Json, expected: Json) -> list[str]:
     return claims
 
 
-def _compare(run: Path, again: Path, how: str) -> None:
-    """Raise InputError that names the first row in which two files differ."""
-    rows = zip_longest(_rows(run), _rows(again))
-    for number, (row, other) in enumerate(rows, 1):
-        if row != other:
-            raise InputError(f"{run}: row {number}: {how} again, this row is another one")
+def _compare(
+    run: Path, hits: Iterable[Any], tag: str, task: RunTask, form: RunForm, how: str
+) -> None:
+    """Write the hits of topics as a run; InputError that names the first row that differs."""
+    with TemporaryDirectory() as place:
+        again = Path(place) / run.name
+        write_run(again, hits, tag, task, form)
+        rows = zip_longest(_rows(run), _rows(again))
+        for number, (row, other) in enumerate(rows, 1):
+            if row != other:
+                raise InputError(f"{run}: row {number}: {how} again, this row is another one")
 
 
 def _rows(path: Path) -> Iterator[bytes]:

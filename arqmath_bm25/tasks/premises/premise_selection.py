@@ -23,7 +23,7 @@ from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.errors import InputError, NoPartsError
 from arqmath_bm25.core.labs import PREMISES, SPLITS
 from arqmath_bm25.core.progress import status
-from arqmath_bm25.core.records import Hit, HitLists, Json, Part, PartLists, Topic
+from arqmath_bm25.core.records import Hit, HitLists, Part, PartLists, Topic
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.tested import open_bytes, write_checksums
 from arqmath_bm25.core.workers import Workers
@@ -47,6 +47,7 @@ class PremiseSelection(IndexedTask):
     """Premises of a statement."""
 
     name = "nlps"
+    decisive = ("ridge",)
     model = NlpsSettings
     settings: NlpsSettings
     title = "Premises"
@@ -70,11 +71,6 @@ class PremiseSelection(IndexedTask):
     def sources(self, collection: Collection) -> list[Path]:
         """Return the knowledge base and the training set."""
         return [collection.premises.knowledge_base, collection.premises.train]
-
-    @property
-    def recipe(self) -> Json:
-        """The settings of the analysis and of the regression."""
-        return {**super().recipe, "ridge": self.settings.ridge.model_dump(mode="json")}
 
     def write_documents(
         self, collection: Collection, place: Path, workers: Workers, forms: PartForms
