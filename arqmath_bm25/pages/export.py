@@ -27,14 +27,14 @@ class _CopiedFiles(FolderFiles):
         super().__init__(folder, index, ".")
         self._pages = pages
 
-    def path(self, name: str) -> str:
-        """Copy a file, and return its path."""
+    def address(self, name: str) -> str:
+        """Copy a file, and return its address."""
         file = self.find(name)
-        copy = self._pages / "files" / name
-        if file and not copy.exists():
+        if file:
+            copy = self._pages / "files" / name
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, copy)
-        return super().path(name)
+        return super().address(name)
 
 
 def write_site(index: Index, directory: Path) -> int:

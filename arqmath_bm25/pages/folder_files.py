@@ -29,12 +29,12 @@ _FIGURE: Final = re.compile(r'<img src="/([^"]+\.pdf)"', re.IGNORECASE)
 
 
 class FolderFiles:
-    """The files of a folder, by paths below the root of the pages."""
+    """The files of a folder, at addresses that begin with `prefix`."""
 
-    def __init__(self, folder: Path, index: Index, root: str) -> None:
+    def __init__(self, folder: Path, index: Index, prefix: str) -> None:
         self._folder = folder.resolve()
         self._index = index
-        self._root = root
+        self._prefix = prefix
 
     def find(self, name: str) -> Path | None:
         """Return the file of a name in the folder; None if pages may not have it."""
@@ -60,15 +60,11 @@ class FolderFiles:
             figures.update(map(unescape, _FIGURE.findall(document.as_post)))
         return figures
 
-    def path(self, name: str) -> str:
-        """Return the path of a file that pages may have."""
-        return f"/files/{quote(name)}"
-
     def address(self, name: str) -> str:
         """Return the address of a file; "" if pages may not have it."""
         if self.find(name) is None:
             return ""
-        return self._root + self.path(name)
+        return f"{self._prefix}/files/{quote(name)}"
 
     def picture(self, source: str, address: str) -> str:
         """Return the address of a picture that a source shows; "" if pages may not have it."""
@@ -78,13 +74,11 @@ class FolderFiles:
         return ""
 
     def source(self, document: UserDocument) -> str:
-        """Return the path of the file of a document, of a PDF at its page; "" if there is none."""
-        if self.find(document.file) is None:
-            return ""
-        path = self.path(document.file)
-        if document.is_pdf:
-            path += f"#page={document.line}"
-        return path
+        """Return the address of the file of a document, of a PDF at its page; "" for none."""
+        address = self.address(document.file)
+        if address and document.is_pdf:
+            address += f"#page={document.line}"
+        return address
 
 
 def named(source: str, address: str) -> str:

@@ -143,7 +143,8 @@ class PostWriter:
         best = matches.index(max(matches))
         pieces = list(chain.from_iterable(sentences[best:]))
 
-        first = self._first_match(pieces)
+        matching = (index for index, piece in enumerate(pieces) if self._matches([piece]))
+        first = next(matching, 0)
         skipped = 0
         while skipped < first and length_of(pieces[skipped:first]) > length // 2:
             skipped += 1
@@ -153,14 +154,6 @@ class PostWriter:
         if before.text or skipped:
             pieces = ["… ", *pieces]
         return excerpt(Content(tuple(pieces)), length)
-
-    def _first_match(self, pieces: Sequence[str | Formula]) -> int:
-        """Return the index of the first piece that has a word or formula of the query, else 0."""
-        for index, piece in enumerate(pieces):
-            if self._matches([piece]):
-                return index
-
-        return 0
 
     def _matches(self, pieces: Sequence[str | Formula]) -> float:
         """Return how many words and formulas of the query some pieces have."""

@@ -45,7 +45,6 @@ from arqmath_bm25.pages.web.search_query import (
 from arqmath_bm25.pages.web.server import STATIC, guarded
 from arqmath_bm25.pages.web.shown_hits import (
     Result,
-    ShownHit,
     answer,
     heading,
     shown_hit,
@@ -235,10 +234,11 @@ class SearchPages:
         writer = PostWriter([content, self._read(asked.searched)], self._delimiters, self._macros)
 
         results, more, counts = self._results(query, asked)
-        threads: dict[str, list[ShownHit]] = {}
+        threads: dict[str, list[dict[str, Any]]] = {}
         for result in results:
             hits = threads.setdefault(result.thread, [])
-            hits.append(shown_hit(result, query, writer, self._collection, self._files))
+            shown = shown_hit(result, query, writer, self._collection, self._prefix, self._files)
+            hits.append(shown)
 
         return {
             "query": query,
@@ -329,12 +329,11 @@ class SearchPages:
         if document:
             if self._files:
                 file = self._files.source(document)
-            writer = PostWriter(macros=self._macros)
             for place, other in index.texts.beside(document).items():
-                beside[place] = self._linked(other, index, writer)
+                beside[place] = self._linked(other, index)
             if STATEMENTS in index.manifest.counts:  # else there are no references
                 for other in index.texts.referring.get(doc_id, ())[:_MOST_REFERRING]:
-                    referring.append(self._linked(other, index, writer))
+                    referring.append(self._linked(other, index))
 
         return self._page(
             "document.html",
@@ -363,10 +362,10 @@ class SearchPages:
             return Response(status_code=304, headers=headers)
         return answer
 
-    def _linked(self, doc_id: str, index: Index, writer: PostWriter) -> tuple[str, Markup]:
+    def _linked(self, doc_id: str, index: Index) -> tuple[str, Markup]:
         """Return the id and the title of a document, for a link to it."""
         found = index.task.found(Hit(doc_id, 0), index)
-        return doc_id, writer.content(heading(doc_id, found))
+        return doc_id, PostWriter(macros=self._macros).content(heading(doc_id, found))
 
     def _thread_page(self, request: Request) -> Response:
         """Show the thread of a post, with the words and formulas of a query marked."""

@@ -11,7 +11,6 @@ from markupsafe import Markup
 from arqmath_bm25.analysis.excerpts import beginning, excerpt
 from arqmath_bm25.analysis.html import Content, read_body, read_title, without_macros
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.records import Hit, Json, Part
 from arqmath_bm25.pages.post_html import PostWriter
 from arqmath_bm25.tasks.task import Found
@@ -46,46 +45,15 @@ class Result:
         return self.hit.doc_id
 
 
-@dataclass(frozen=True)
-class ShownHit:
-    """The values that the page shows of a hit."""
-
-    hit_id: str
-    score: float
-    title: Markup
-    passage: Markup
-    formula: Markup  # the formula that was found (Task 2)
-    post: Post | None
-    question: Post | None
-    tags: tuple[str, ...]
-    place: str  # file and line of a part of a file
-    page: str  # the path of the page with the whole document, or of the PDF at its page
-    link: str  # its address on the web; empty if unknown
-    site: str  # the host name of that address
-    like: str  # a query for similar documents
-    parts: list[Part] | None
-
-    @property
-    def is_answer(self) -> bool:
-        """Whether the hit is an answer, which has votes and a date of its own."""
-        return self.post is not None and self.post != self.question
-
-    @property
-    def is_accepted(self) -> bool:
-        """Whether the hit is the accepted answer of its question."""
-        if self.post is None or self.question is None:
-            return False
-        return self.question.accepted_answer_id == self.post.post_id
-
-
 def shown_hit(
     result: Result,
     query: SearchQuery,
     writer: PostWriter,
     collection: Collection,
-    files: FolderFiles | None = None,
-) -> ShownHit:
-    """Return what the page of a query shows of a hit."""
+    prefix: str,
+    files: FolderFiles | None,
+) -> dict[str, Any]:
+    """Return the values that the page of a query shows of a hit; paths begin with `prefix`."""
     hit = result.hit
     found = result.found
     title = heading(hit.doc_id, found)
@@ -95,26 +63,25 @@ def shown_hit(
     if found.formula:
         formula = writer.formula(found.formula, display=True)
 
-    page = page_of(hit, found, query)
+    page = prefix + page_of(hit, found, query)
     if files and found.document and found.document.is_pdf:
         page = files.source(found.document) or page
     link = web_address(found, collection)
-    return ShownHit(
-        hit_id=hit.doc_id,
-        score=hit.score,
-        title=writer.content(title),
-        passage=writer.content(passage),
-        formula=formula,
-        post=found.post,
-        question=found.question,
-        tags=tags_of(found),
-        place=getattr(found.document, "place", ""),
-        page=page,
-        link=link,
-        site=urlsplit(link).hostname or "",
-        like=query_like(content),
-        parts=result.parts,
-    )
+    return {
+        "hit": hit,
+        "parts": result.parts,
+        "title": writer.content(title),
+        "passage": writer.content(passage),
+        "formula": formula,
+        "post": found.post,
+        "question": found.question,
+        "tags": tags_of(found),
+        "place": getattr(found.document, "place", ""),
+        "page": page,
+        "link": link,
+        "site": urlsplit(link).hostname,
+        "like": query_like(content),
+    }
 
 
 def answer(
