@@ -111,7 +111,8 @@ def _told(store: Path, recipe: Mapping[str, Any], sources: Sequence[Source]) -> 
     except NoIndexError as error:
         return str(error)
 
-    line = f"{store} ({manifest.stale_reason(recipe, sources)}"
+    why = manifest.stale_reason(recipe, sources)
+    line = f"{store} ({why or 'renamed since it was built'}"
     options = [f"{name}: {value}" for name, value in manifest.recipe.get("chosen", {}).items()]
     changed = [*options, *_changes(manifest.recipe, recipe)]
     if changed:

@@ -85,6 +85,8 @@ def test_a_store_says_why_it_cannot_be_used(tmp_path: Path) -> None:
     assert why_unusable(store, {}, [NOW]) == f"{store / MANIFEST}: this file is missing"
 
     (store / "postings").write_bytes(b"12345")
+    renamed = str(why_unusable(add(tmp_path, f"flat-{SECOND}").with_name("flat-0"), {}, [NOW]))
+    assert f"flat-{SECOND} (renamed since it was built)" in renamed
     Manifest("docs", {}, None, {}, [NOW], contents(store), {}, 0.0).write(store)
     assert why_unusable(store, {}, [NOW]) is None
     assert "built from other data" in str(why_unusable(store, {}, [BEFORE]))
