@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
@@ -32,10 +32,10 @@ class CommandEntry(NamedTuple):
     help: str
 
 
-_DOCUMENTS: Final = "Documents"
-_RUNS: Final = "Runs and scores"
-_LABS: Final = "Labs and judging"
-COMMANDS: Final = {
+_DOCUMENTS = "Documents"
+_RUNS = "Runs and scores"
+_LABS = "Labs and judging"
+COMMANDS = {
     "serve": CommandEntry("pages", _DOCUMENTS, "Serve a search page over notes, books or indexes."),
     "search": CommandEntry("tasks", _DOCUMENTS, "Show the best hits for a query."),
     "index": CommandEntry(
@@ -67,18 +67,18 @@ COMMANDS: Final = {
 }
 
 # Commands whose function has another name, since Python has a function of this name.
-FUNCTIONS: Final = {"eval": "evaluate"}
+FUNCTIONS = {"eval": "evaluate"}
 
 # The base class of the errors for wrong calls, for which typer has no public name.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 # As a library the package writes nothing to standard error; the program does.
 console.quiet = False
-_SETTINGS: Final = {"help_option_names": ["-h", "--help"]}
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 # The layout of help imports a class of each module, for Markdown and tracebacks, which no help here
 # has. Loading these modules takes half of the time of `--help`, and rich has no setting for it.
-_UNUSED: Final = {"rich.markdown": "Markdown", "rich.traceback": "Traceback"}
+_UNUSED = {"rich.markdown": "Markdown", "rich.traceback": "Traceback"}
 
 
 def _guesses() -> dict[str, Any]:

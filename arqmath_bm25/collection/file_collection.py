@@ -18,7 +18,7 @@ from functools import cache, partial
 from itertools import accumulate, chain
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, Final
+from typing import IO, Any
 
 from arqmath_bm25.collection.folder_texts import inside
 from arqmath_bm25.collection.kept_rows import ROWS, KeptFile, KeptRow
@@ -38,16 +38,16 @@ from arqmath_bm25.core.reading import decoded, open_bytes, parse_json, read_text
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.writing import complete
 
-_MACROS: Final = "macros.tex"
-TAKEN_OVER: Final = (QUERIES, *QRELS, _MACROS)
-_NAMED: Final = 5  # files that have changed, or are copies
-_LISTED: Final = 100  # files that are left out for one reason
-_CONVERTED: Final = {
+_MACROS = "macros.tex"
+TAKEN_OVER = (QUERIES, *QRELS, _MACROS)
+_NAMED = 5  # files that have changed, or are copies
+_LISTED = 100  # files that are left out for one reason
+_CONVERTED = {
     ".docx": " (`pandoc a.docx -t markdown -o a.md` keeps its formulas)",
     ".pdf": " (read by words after pip install 'arqmath-bm25[pdf]')",
 }
-_encode: Final = json.JSONEncoder(ensure_ascii=False).encode
-_LONGEST_LINE: Final = 1 << 27  # bytes
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+_LONGEST_LINE = 1 << 27  # bytes
 
 
 def is_file_collection(data: Path, indexes: Path, everything: bool = False) -> bool:
@@ -463,7 +463,7 @@ def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
         raise InputError(f"{path}: not a Parquet file: {error}") from None
 
 
-_TABLES: Final[dict[str, Callable[[Path], Iterator[dict[str, Any]]]]] = {
+_TABLES: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {
     ".csv": _csv_rows,
     ".jsonl.gz": _gzip_rows,
     ".jsonl.zst": _zst_rows,

@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from arqmath_bm25.analysis.settings import VERSION
 from arqmath_bm25.collection.file_collection import (
@@ -55,12 +55,12 @@ from arqmath_bm25.core.stores import (
 from arqmath_bm25.core.writing import Source, complete, contents, state_of, written_json
 from arqmath_bm25.version import __version__
 
-PARTS: Final = "parts"  # in the folder of imports: parts of the last index
-FILES: Final = "files"  # the folder of imports below INDEXES, and the task of their manifests
-_FORM: Final = 5  # of the rows of a folder
-_ENGINE: Final = "corpus"
+PARTS = "parts"  # in the folder of imports: parts of the last index
+FILES = "files"  # the folder of imports below INDEXES, and the task of their manifests
+_FORM = 5  # of the rows of a folder
+_ENGINE = "corpus"
 # A file that was written so shortly before it was read may change without a change of its times.
-_RECENT: Final = 50_000_000  # ns
+_RECENT = 50_000_000  # ns
 
 
 @dataclass(frozen=True)

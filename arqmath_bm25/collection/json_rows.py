@@ -4,7 +4,7 @@ Readers import this module when they need it, since pydantic takes a tenth of a 
 """
 
 import re
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, Field, TypeAdapter
 
@@ -61,5 +61,5 @@ class StatementRow(BaseModel):
     premises: list[_PremiseId]
 
 
-PREMISES: Final = TypeAdapter(dict[_PremiseId, _Text])
+PREMISES = TypeAdapter(dict[_PremiseId, _Text])
 STATEMENTS = TypeAdapter(dict[_PremiseId, StatementRow])

@@ -115,8 +115,8 @@ class Pages(NamedTuple):
 
 def page_names(things: Iterable[str]) -> dict[str, str]:
     """Name a file for each thing: its id, without characters that could leave the folder."""
-    names = dict[str, str]()
-    taken = set[str]()
+    names = {}
+    taken = set()
     for number, thing in enumerate(things, 1):
         safe = _UNSAFE.sub("_", thing).strip(".")
         stem = safe[:_MAX_NAME] or "_"

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, Self
+from typing import Self
 
 import numpy as np
 
@@ -59,13 +59,13 @@ from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 from arqmath_bm25.tasks.written_words import WrittenWords, write_words
 from arqmath_bm25.version import __version__
 
-_IDS: Final = "documents.ids"  # core/id_table.py
+_IDS = "documents.ids"  # core/id_table.py
 # Of the row of each document: offset, length and a digest (int64).
-_ROWS: Final = "documents.rows"
-_PER_PART: Final = 2_500  # documents, at most
-_CUT: Final = 1 << 10  # A part ends after one document in so many, by their digests.
-_LEAST_SHARE: Final = 0.01  # of documents with formulas, for those of queries to be searched for
-_KINDS: Final[dict[str, str]] = {
+_ROWS = "documents.rows"
+_PER_PART = 2_500  # documents, at most
+_CUT = 1 << 10  # A part ends after one document in so many, by their digests.
+_LEAST_SHARE = 0.01  # of documents with formulas, for those of queries to be searched for
+_KINDS: dict[str, str] = {
     "html": "HTML of other programs",
     "latex": "LaTeX source",
     "markdown": "Markdown",
@@ -75,17 +75,17 @@ _KINDS: Final[dict[str, str]] = {
     "post": "HTML",
     "plain": "plain",
 }
-_KNOWN_KINDS: Final = {"post", "plain"}  # a collection of these alone needs no report
+_KNOWN_KINDS = {"post", "plain"}  # a collection of these alone needs no report
 # Before the name of a kind, as keys of counts.
 _OF_KIND, _WORDLESS = "kind: ", "without words: "
-_REPAIRED: Final = "of them with commands repaired"  # their backslashes were lost to escapes
-_UNDIVIDED: Final = "undivided"
-_REFERRING: Final = "with references"
-_FORMAL: Final = "of them formal"
+_REPAIRED = "of them with commands repaired"  # their backslashes were lost to escapes
+_UNDIVIDED = "undivided"
+_REFERRING = "with references"
+_FORMAL = "of them formal"
 _WITHOUT_WORDS, _WITHOUT_FORMULAS = "of them without words", "of them without formulas"
 # Decisions of a build.
 _ANY_FORMULA, _FORMULAS, _REFERENCES = "any formula", "formulas", "references"
-_DECLARATIONS: Final = "declarations"
+_DECLARATIONS = "declarations"
 
 
 class DocumentRetrieval(DocumentTask):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self, get_args
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 from arqmath_bm25.collection.imports import corpora, rows_of
 from arqmath_bm25.core.errors import NoIndexError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.tasks.task import IndexedTask, Task
 
-LOCAL: Final[tuple[LocalName, ...]] = get_args(LocalName)
+LOCAL: tuple[LocalName, ...] = get_args(LocalName)
 _TABLES = "tables"  # in place of an engine, where none searches
 
 

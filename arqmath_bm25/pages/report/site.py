@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -40,18 +40,18 @@ _Averages = Mapping[str, Mapping[str, float]]
 
 
 # Why a topic has no relevant document among the first ten.
-_MISSING: Final = "nothing relevant in the collection"
-_NOT_RETURNED: Final = "not retrieved"
-_LOW: Final = "ranked low"
+_MISSING = "nothing relevant in the collection"
+_NOT_RETURNED = "not retrieved"
+_LOW = "ranked low"
 
 
 # Parts of a configuration that have settings for each variant, in the words of readers.
-_VARIANT_PARTS: Final = {
+_VARIANT_PARTS = {
     "variants": "weight of",
     "rerank": "reranker",
     "fusions": "fusion of",
 }
-_AT_10: Final = ("p10_prime", "p10", "P@10")
+_AT_10 = ("p10_prime", "p10", "P@10")
 
 
 def write_report(
@@ -283,11 +283,11 @@ def _curves(averages: _Averages) -> dict[str, dict[str, list[tuple[float, float]
 
 
 # Lengths in characters: of an excerpt, and of the heading of a document without a title.
-_EXCERPT: Final = 160
-_HEADING: Final = 60
+_EXCERPT = 160
+_HEADING = 60
 
 # The bodies of a page's posts may have so many characters together.
-_ROOM: Final = 10_000
+_ROOM = 10_000
 
 
 class ReportDocument:

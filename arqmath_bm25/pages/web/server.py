@@ -14,7 +14,7 @@ import socket
 from collections.abc import Container
 from functools import cache
 from ipaddress import ip_address
-from typing import Final, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -57,7 +57,7 @@ _FILES = {
     "judging.js": "text/javascript",
 }
 
-_OTHER_NAME: Final = (
+_OTHER_NAME = (
     "This server does not answer to this name. For a search page that visitors reach under another "
     "name, start it with the URL of that address, such as https://notes.uni.example/search"
 )
