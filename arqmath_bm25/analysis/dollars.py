@@ -32,6 +32,8 @@ def is_money(text: str, begin: int, end: int) -> bool:
 
     if before is not None and before["amount"] and (has_words or between[0] in _MARKS):
         return has_words or ends_with_amount or opens_next
+    if before is not None and before["currency"] and has_words and between[0] in _MARKS:
+        return True
     if (
         has_words
         and not between[0].isspace()

@@ -172,6 +172,8 @@ class _Writer:
         kept = ""
         if tag == "a":
             kept = _kept(attributes, ("href",))
+        if attributes.get("class") == "ltx_note_outer":  # within a word
+            self.parts.append(" ")
         self.parts.append(f"<{tag}{kept}>")
         return tag
 

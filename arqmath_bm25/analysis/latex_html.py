@@ -15,7 +15,7 @@ from html import escape, unescape
 from typing import Any, Final, NamedTuple
 
 from arqmath_bm25.analysis import markup
-from arqmath_bm25.analysis.macros import Macros, argument_at, definitions, environment_names
+from arqmath_bm25.analysis.macros import Macro, Macros, argument_at, definitions, environment_names
 from arqmath_bm25.analysis.nesting import closing_edge
 from arqmath_bm25.core.tables import names_in, read_table
 
@@ -30,7 +30,7 @@ for _count, _names in enumerate(_TABLE["silent"]):
 _IN_WORDS: Final = names_in(_TABLE["in_words"])
 _DEFINITIONS: Final = names_in(_TABLE["definitions"])
 # Commands that Markdown may have too.
-_KNOWN: Final = _IN_WORDS | {*_SILENT, *_TABLE["fonts"], "ensuremath", "href", "url"}
+_KNOWN: Final = _IN_WORDS | {*_SILENT, *_TABLE["fonts"], "ensuremath", "footnote", "href", "url"}
 _HEADINGS: Final = ("part", "chapter", "section", "subsection", "subsubsection", "frametitle")
 MATH_ENVIRONMENT: Final = rf"\\begin\{{(?P<name>(?:{'|'.join(sorted(_MATH))})\*?)\}}"
 
@@ -49,10 +49,19 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 _LIGATURES: Final = {"---": "—", "--": "–", "``": "“", "''": "”", "~": " "}
-_ARGUMENTS: Final = re.compile(
-    rf"{_OPTION}{{0,3}}(?:\{{[^{{}}]{{0,999}}\}}{_OPTION}{{0,2}}){{0,9}}"
+# Text in braces, which may hold some more with one more within.
+_INNERMOST: Final = r"\{[^{}]{0,200}\}"
+_INNER: Final = rf"\{{(?>[^{{}}]{{0,200}}(?:{_INNERMOST}[^{{}}]{{0,200}}){{0,9}})\}}"
+_ARGUMENT: Final = rf"\{{(?>[^{{}}]{{0,999}}(?:{_INNER}[^{{}}]{{0,200}}){{0,9}})\}}"
+_ARGUMENTS: Final = re.compile(rf"{_OPTION}{{0,3}}(?:{_ARGUMENT}{_OPTION}{{0,2}}){{0,9}}")
+_OPTIONS: Final = re.compile(rf"(?:{_OPTION}|<[^<>]{{0,40}}>|\([lr]{{1,2}}\)){{0,3}}")
+_SLIDES: Final = re.compile(r"<(?:[0-9.+-]|\w{1,20}@)[^<>\n]{0,40}>")  # of beamer
+# After a command that no table has: options before its argument, points, a value.
+_UNREAD: Final = re.compile(
+    r"\[[^\[\]\n]{0,200}\](?=\{)|\[[0-9.]{1,5}\]|[ \t]?=[ \t]?-?[0-9.]+[a-z]{0,2}"
 )
-_OPTIONS: Final = re.compile(rf"(?:{_OPTION}|<[^<>]{{0,40}}>){{0,3}}")
+_LENGTH: Final = r"[ \t]?-?[0-9.]{1,9}[ \t]?[a-z]{2,4}\b"
+_LENGTHS: Final = re.compile(rf"{_LENGTH}(?:[ \t](?:plus|minus){_LENGTH}){{0,2}}")
 _GROUP: Final = r"\{(?:[^{}]|\{[^{}]{0,400}\}){0,400}\}"
 BALANCED: Final = rf"\s{{0,9}}\[((?:[^\[\]{{}}]|{_GROUP}){{0,400}})\]"
 _OPTIONAL: Final = re.compile(BALANCED)
@@ -74,8 +83,9 @@ _CONDITION: Final = re.compile(r"(?P<open>\\if[A-Za-z@]*+)|(?P<close>\\fi(?![A-Z
 _IN_FORMULA: Final = re.compile(r"\\.|[${}]|\n[ \t]*+\n", re.DOTALL)
 _NEW_ENVIRONMENT: Final = re.compile(
     r"\\(?:re)?newenvironment\*?\s{0,9}\{(?P<name>[A-Za-z]{1,40}\*?)\}"
-    r"(?:\[[0-9]\])?(?:\[[^\[\]]{0,99}\])?"
+    r"(?:\[(?P<count>[0-9])\])?(?:\[(?P<default>[^\[\]]{0,99})\])?"
 )
+_EXCLUDED: Final = re.compile(r"\\excludecomment\{([A-Za-z]{1,40})\}")
 # \newtheorem{satz}[thm]{Satz}, \declaretheorem[name=Satz]{satz}, \newtcbtheorem{satz}{Satz}{}{th}.
 _NEW_STATEMENT: Final = re.compile(
     r"\\(?:(?:sp)?newtheorem|new(?:md|framed|shaded)theorem(?:env)?|(?P<by_options>declaretheorem)"
@@ -85,12 +95,13 @@ _NEW_STATEMENT: Final = re.compile(
 )
 # Options of statements and of their declarations that name them.
 _VALUE: Final = re.compile(
-    r"(?:\A|[\[,])\s{0,9}(?P<key>name|title|heading|note|label|restate|style)\s{0,9}=\s{0,9}"
+    r"(?:\A|[\[,])\s{0,9}(?:frame)?(?P<key>name|title|heading|note|label|restate|style)\s{0,9}=\s{0,9}"
     r"(?:\{(?P<braced>(?:[^{}]|\{[^{}]{0,400}\}){0,400})\}|(?P<bare>[^,{}\[\]]*))"
 )
 _TITLES: Final = ("name", "title", "heading", "note")
 BESIDE_TITLE: Final = re.compile(r"\\(?:thanks|footnote)\{(?:[^{}]|\{[^{}]{0,400}\}){0,400}\}")
-_BEGIN: Final = re.compile(r"\\begin\{([^{}\s]{1,40})\}")
+_MEANS: Final = re.compile(r"\\begin\{|\\(?:sub){0,2}section|#1")
+_END: Final = re.compile(r"\\end\{[^{}\s]{1,40}\}")
 _BRACED: Final = re.compile(r"\s{0,9}\{")
 BEGINS_MATH: Final = re.compile(MATH_ENVIRONMENT)
 _EMPTY_ROW: Final = re.compile(r"<tr><td>\s*+</td></tr></table>")
@@ -107,6 +118,7 @@ def latex_html(text: str, offset: int = 0, preamble: Macros | None = None) -> st
     """
     text = markup.PRIVATE.sub(" ", text)
     writer = _LatexWriter(text, preamble, offset)
+    writer.is_file = preamble is not None
     begin, end = 0, len(text)
     document = _DOCUMENT.search(text)
     if document is not None:
@@ -145,6 +157,8 @@ def command_end(text: str, begin: int, end: int) -> int:
     name = token["command"]
     if name is None or name not in _KNOWN:
         return -1
+    if not _SILENT.get(name, 1):
+        return token.end()
     arguments = _ARGUMENTS.match(text, token.end("command"), end)
     if arguments is None or not arguments[0].strip():
         return -1
@@ -214,12 +228,16 @@ class _LatexWriter:
         self._within_macros = 0
         self._after_macro = 0  # in the source
         self._offset = offset
+        self.is_file = False
         self._position = offset  # in the source
         self._uses = _MOST_USES
         self._headings = [name for name in _HEADINGS if f"\\{name}" in text]
         if r"\begin{frame}" in text and "frametitle" not in self._headings:
             self._headings.append("frametitle")
         self._declared: dict[str, _Declared] = {}
+        # Environments of the source: what begins and ends them.
+        self._own: dict[str, tuple[Macro, str]] = {}
+        self._dropped = _DROPPED.union(_EXCLUDED.findall(text))
         if "theorem" in text:
             self._read_new_statements()
         if "newenvironment" in text:
@@ -391,16 +409,21 @@ class _LatexWriter:
 
     def _command(self, name: str, token: re.Match[str]) -> None:
         """Write a command with its arguments."""
+        self._take(_SLIDES)
         if name in _DEFINITIONS:
             self._definition(token.start())
         elif f"\\{name}" in self._edges:
             self._defined_edge(self._edges[f"\\{name}"])
         elif name in self._macros and self._uses:
             self._macro(name, token.start("blank"))
+            if self._within_macros and len(token["blank"]) > 1:  # one is of the body, after #1
+                self._add(" ")
         elif name in self._headings:
             self._heading(name)
         elif name in _SILENT:
             self._silent(name)
+        elif name == "title" and self.is_file:  # its parts have it
+            self._skipped(1)
         elif name in _TABLE["fonts"] and self._text.startswith("{", self._place):
             tag = _TABLE["fonts"][name]
             self._add(f"<{tag}>")
@@ -422,6 +445,7 @@ class _LatexWriter:
         elif name in _TABLE["letters"]:
             self._add(_TABLE["letters"][name])
         elif name not in _IN_WORDS and name not in _TABLE["fonts"]:
+            self._take(_UNREAD)
             self._add(" ")
 
     def _definition(self, begin: int) -> None:
@@ -440,23 +464,31 @@ class _LatexWriter:
         macro = self._macros[name]
         if macro.arguments:
             self._place = begin
+        self._use(macro)
+
+    def _use(self, macro: Macro) -> None:
+        """Write a macro, or the begin of an environment, with the arguments that follow."""
         use = macro.expanded_use(self._text, self._place)
         if use is not None:
             self._place = use[1]
-            self._uses -= 1
-            if self._is_in_source:
-                self._after_macro = self._offset + use[1]
-            self._within_macros += 1
-            if self._within_line + self._within_macros < _DEEPEST:
-                self.write(use[0], 0, len(use[0]))
-            self._within_macros -= 1
+            self._expand(use[0])
+
+    def _expand(self, text: str) -> None:
+        """Write what a macro or an environment of the source means here."""
+        self._uses -= 1
+        if self._is_in_source:
+            self._after_macro = self._offset + self._place
+        self._within_macros += 1
+        if self._uses > 0 and self._within_line + self._within_macros < _DEEPEST:
+            self.write(text, 0, len(text))
+        self._within_macros -= 1
 
     def _heading(self, name: str) -> None:
         self._take(_OPTIONS)
         self._take(_OPTIONAL)
-        argument = self._argument()
-        if argument is None:
+        if not _BRACED.match(self._text, self._place):  # \part[2] is of an exam
             return
+        argument = self._argument() or ""
         label = self._take(_LABEL)
         place = self._position
         while self._environments and self._environments[-1][1]:
@@ -492,6 +524,7 @@ class _LatexWriter:
         """Go on after some arguments with the options among them, and return the last argument."""
         argument = ""
         self._take(_OPTIONS)
+        self._take(_LENGTHS)
         for _ in range(count):
             argument = self._braced()
             self._take(_OPTIONS)
@@ -547,19 +580,27 @@ class _LatexWriter:
         name = token["environment"]
         whole = name + token["star"]
         begin = self._place
+        own = self._own.get(whole)
         if token["edge"] == "end":
             if self._is_in_source:
                 self._position = self._offset + begin
-            if any(name == opened for opened, _, _ in self._environments[-_DEEPEST:]):
+            if own is not None:
+                self._expand("".join(_END.findall(own[1])))
+            elif any(name == opened for opened, _, _ in self._environments[-_DEEPEST:]):
                 while self._end_environment() != name:
                     pass
             else:
                 self._end_paragraph()
+        elif own is not None:
+            if own[0].default is not None or _BRACED.match(self._text, self._place):
+                self._use(own[0])
+            elif not own[0].arguments:
+                self._expand(own[0].body)
         elif rf"\begin{{{whole}}}" in self._edges:
             self._defined_edge(self._edges[rf"\begin{{{whole}}}"])
         elif name in _MATH:
             self._math_environment(whole)
-        elif name in _CODE or name in _DROPPED:
+        elif name in _CODE or name in self._dropped:
             closing = self._find(rf"\end{{{whole}}}")
             if closing >= 0:
                 self._place = closing + len(whole) + 6
@@ -571,7 +612,7 @@ class _LatexWriter:
     def _defined_edge(self, edge: str) -> None:
         begin = BEGINS_MATH.match(edge)
         if begin is None:
-            self._add(" ")
+            self._expand(edge)
         else:
             self._math_environment(begin["name"])
 
@@ -600,6 +641,10 @@ class _LatexWriter:
             closing = "</td></tr></table>\n"
 
         if statement is None:
+            option = self._take(_OPTIONAL)
+            title = _values(option[1]).get("title") if option else None
+            if title:  # of a box
+                opening += f"<p><strong>{self.line(title)}</strong></p>\n"
             self._take(_OPTIONS)
         if name == "frame" and _BRACED.match(self._text, self._place):  # a heading of a talk
             self._heading("frametitle")
@@ -694,18 +739,18 @@ class _LatexWriter:
                 self._declared[name.strip(" *\n")] = _Declared(printed, prefix)
 
     def _read_new_environments(self) -> None:
-        """Keep the environments that a source defines in terms of mathematics or statements."""
+        """Keep the environments that a source defines by others, headings or arguments."""
         for new in _NEW_ENVIRONMENT.finditer(self._text):
             self._place = new.end()
             opening = self._argument() or ""
-            for within in _BEGIN.findall(opening):
-                if within in markup.NAMED or within in self._declared:
-                    name = markup.NAMED.get(within, within)
-                    self._declared[new["name"]] = self._declared.get(within, _Declared(name))
+            closing = self._argument() or ""
             begin = BEGINS_MATH.search(opening)
             if begin:
                 self._edges[rf"\begin{{{new['name']}}}"] = begin[0]
                 self._edges[rf"\end{{{new['name']}}}"] = rf"\end{{{begin['name']}}}"
+            elif _MEANS.search(opening):
+                macro = Macro(opening, int(new["count"] or 0), new["default"])
+                self._own[new["name"]] = macro, closing
 
 
 def _values(options: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.nesting import closing_edge
 
 _FENCE: Final = "::::::"
+_DEEPEST: Final = 9  # calls within calls
 
 
 class LightText(NamedTuple):
@@ -32,39 +33,59 @@ _ORG_HEADING: Final = re.compile(
     r"(?P<title>.*?)(?:[ \t]+:[\w@:]+:)?[ \t]*"
 )
 _DRAWER: Final = re.compile(r":(?P<key>[\w-]+):[ \t]*(?P<value>.*)")
-_ORG_LINK: Final = re.compile(r"\[\[([^\[\]\n]+)\](?:\[([^\[\]\n]*)\])?\]")
-_ORG_CODE: Final = re.compile(r"(?<![^\s(])([~=])(\S(?:[^~=\n]*\S)?)\1(?=[\s.,;:!?)]|\Z)")
-_CODE_BLOCKS: Final = ("src", "example", "export", "comment")
+# Pictures, links, code, citations, references, footnotes and rules of tables, as in Markdown.
+_IN_LINES: Final = [
+    (re.compile(pattern), written)
+    for pattern, written in (
+        (r"\[\[[^\[\]\n]+\.(?:png|jpe?g|gif|svg|pdf)\]\]", ""),
+        (r"\[\[(?:\w+:|[#*])?([^\[\]\n]+)\]\]", r"\1"),
+        (r"\[\[[^\[\]\n]+\]\[([^\[\]\n]*)\]\]", r"\1"),
+        (r"(?<![^\s(])([~=])(\S(?:[^~=\n]*\S)?)\1(?=[\s.,;:!?)]|\Z)", r"`\2`"),
+        (r"\bcite[a-z]*:&?\w[\w:.&,-]*", ""),
+        (r"\b(?:eq|auto)?ref:(\w[\w:.-]*\w)", r"{ref}`\1`"),
+        (r"\[fn:[\w-]*:[ \t]?([^\[\]]+)\]", r"^[\1]"),
+        (r"\A\[fn:([\w-]+)\]", r"[^\1]:"),
+        (r"\[fn:([\w-]+)\]", r"[^\1]"),
+        (r"(?<=-)\+(?=-)", "|"),
+    )
+]
+_CODE_BLOCKS: Final = ("src", "example")
+_HIDDEN_BLOCKS: Final = ("export", "comment")
+_PLANNING: Final = re.compile(r"(?:SCHEDULED|DEADLINE|CLOSED):[ \t]")
+_OPTIONS: Final = re.compile(r":options[ \t]{1,9}\[([^\[\]]*)\]")  # of a block: its title
+_RULE: Final = re.compile(r"\A(?:-{2,}|={2,})\Z")  # which underlines no heading
 
 
 def org_markdown(text: str) -> LightText:
     """Return org as Markdown."""
     written = []
-    values = {}
-    heading = label = code = ""
+    values: dict[str, str] = {}
+    heading = code = ""
     in_drawer = False
     for line in map(str.strip, text.split("\n")):
         block = _BLOCK.fullmatch(line)
         if code and (block is None or block["edge"].lower() != "end"):
-            written.append(line)
+            if code in _CODE_BLOCKS:
+                written.append(line)
         elif block:
             name = block["name"].lower()
             is_end = block["edge"].lower() == "end"
-            if name in _CODE_BLOCKS:
+            if name in _CODE_BLOCKS + _HIDDEN_BLOCKS:
                 code = "" if is_end else name
-                written.append("```````")
+                written.append("```````" if name in _CODE_BLOCKS else "")
             elif name in markup.NAMED and is_end:
                 written.append(f"{_FENCE}\n")
             elif name in markup.NAMED:
-                written.append(_directive(name, block["title"], label))
-                label = ""
+                title = "".join(_OPTIONS.findall(values.pop("ATTR_LATEX", "")))
+                label = values.pop("NAME", "") or values.pop("LABEL", "")
+                written.append(_directive(name, block["title"] or title, label))
         elif keyword := _KEYWORD.fullmatch(line):
             key = keyword["key"].upper()
             values[key] = keyword["value"].strip()
             if key in ("LATEX_HEADER", "LATEX_HEADER_EXTRA"):
                 written.append(f"${keyword['value']}$")
-            elif key in ("NAME", "LABEL"):
-                label = values[key]
+            elif key == "CAPTION":
+                written.append(f"\n{values[key]}\n")
         elif line in (":PROPERTIES:", ":LOGBOOK:"):
             in_drawer = True
         elif in_drawer:
@@ -72,18 +93,18 @@ def org_markdown(text: str) -> LightText:
             own = _DRAWER.fullmatch(line)
             if own and own["key"].upper() == "CUSTOM_ID" and heading:
                 written[-1] = f"{heading} {{#{own['value'].strip()}}}\n"
-        elif not line.startswith("# ") and line != "#":
+        elif not line.startswith("# ") and line != "#" and not _PLANNING.match(line):
             found = _ORG_HEADING.fullmatch(line)
             heading = f"{'#' * min(6, len(found['stars']))} {found['title']}" if found else ""
-            line = _ORG_CODE.sub(r"`\2`", _ORG_LINK.sub(_shown, heading or line))
-            written.append(f"\n{line}\n" if found else line)
+            line = heading or line
+            for pattern, markdown in _IN_LINES:
+                line = pattern.sub(markdown, line)
+            if line.startswith("|") and not "".join(written[-1:]).strip().startswith("|"):
+                line = f"\n{line}"
+            apart = found or _RULE.match(line)
+            written.append(f"\n{line}\n" if apart else line)
     tags = tuple(filter(None, values.get("FILETAGS", "").split(":")))
     return LightText("\n".join(written), values.get("TITLE", ""), tags)
-
-
-def _shown(link: re.Match[str]) -> str:
-    """Return the text of a link, or the name of its target."""
-    return link[2] or re.sub(r"^\w+:|^#|^\*", "", link[1])
 
 
 def _directive(name: str, title: str, label: str) -> str:
@@ -100,9 +121,16 @@ _SKIPPED: Final = re.compile(
 _SETTING: Final = re.compile(r"^[ \t]*#(?:import|include|set|show|let)\b", re.MULTILINE)
 _TYPST_HEADING: Final = re.compile(r"^(=+)[ \t]+([^\n<]*)(?:<([\w:.-]+)>)?[ \t]*$", re.MULTILINE)
 _CALL: Final = re.compile(r"#([A-Za-z][\w.-]*)")
-_TITLE: Final = re.compile(r"title[ \t]*:[ \t]*(?:\"([^\"\n]*)\"|\[([^\[\]\n]*)\])|^\"([^\"\n]*)\"")
+_DOCUMENT: Final = re.compile(
+    r"^[ \t]*#(?:set[ \t]+document|show[ \t]*:[ \t]*[\w.-]+)\([^()]{0,999}?\btitle[ \t]*:[ \t]*"
+    r"(?:\"([^\"\n]*)\"|\[([^\[\]\n]*)\])",
+    re.MULTILINE,
+)
+_TITLE: Final = re.compile(
+    r"(?:title|name)[ \t]*:[ \t]*(?:\"([^\"\n]*)\"|\[([^\[\]\n]*)\])|^\"([^\"\n]*)\""
+)
 _LABEL: Final = re.compile(r"(?<!\s)\s*<([\w:.-]+)>")
-_REFERENCE: Final = re.compile(r"(?<![\w@])@([A-Za-z][\w:-]*(?:\.\w+)*)")
+_REFERENCE: Final = re.compile(r"(?<![\w@])@([A-Za-z][\w:-]*(?:\.\w+)*)(?:\[[^\[\]\n]{0,99}\])?")
 _BRACKET: Final = re.compile(r"(?P<open>[(\[{])|(?P<close>[)\]}])")
 _FORMULA: Final = re.compile(r"\$([^$]*)\$")
 
@@ -110,10 +138,12 @@ _FORMULA: Final = re.compile(r"\$([^$]*)\$")
 def typst_markdown(text: str) -> LightText:
     """Return Typst as Markdown; its formulas become words."""
     text = _SKIPPED.sub(lambda found: found[0] if found.lastgroup else " ", text)
+    title = _DOCUMENT.search(text)
     text = _without_settings(text)
     text = _FORMULA.sub(lambda found: found[1].replace("#", ""), text)
     text = _TYPST_HEADING.sub(_heading, _calls(text))
-    return LightText(_LABEL.sub("", _REFERENCE.sub(r"{ref}`\1`", text)))
+    markdown = _LABEL.sub("", _REFERENCE.sub(r"{ref}`\1`", text))
+    return LightText(markdown, title[title.lastindex or 0] if title else "")
 
 
 def _heading(found: re.Match[str]) -> str:
@@ -138,8 +168,21 @@ def _without_settings(text: str) -> str:
     return "".join([*written, text[done:]])
 
 
-def _calls(text: str) -> str:
+def _contents(arguments: str) -> str:
+    """Return the texts in brackets among arguments, such as a caption."""
+    found = []
+    done = 0
+    for opening in re.finditer(r"\[", arguments):
+        if opening.start() >= done:
+            _, done = closing_edge(_BRACKET, arguments, opening.end())
+            found.append(arguments[opening.end() : done - 1])
+    return " ".join(found)
+
+
+def _calls(text: str, depth: int = 0) -> str:
     """Replace calls by their content; statements become directives."""
+    if depth > _DEEPEST:
+        return text
     written = []
     done = 0
     for call in _CALL.finditer(text):
@@ -156,6 +199,9 @@ def _calls(text: str) -> str:
                 content += f" {text[done + 1 : end - 1]}"
             done = end
         name = call[1].lower()
+        if name not in markup.NAMED:
+            content = f"{_contents(arguments)} {content}"
+        content = _calls(content, depth + 1)
         if name in markup.NAMED:
             label = _LABEL.match(text, done)
             found = _TITLE.search(arguments)

@@ -46,7 +46,15 @@ _CALLOUT: Final = re.compile(
     r"\[!(?P<name>[\w-]{1,40})(?:\|[^\]\n]{0,99})?\][+-]?[ \t]*(?P<title>.*)\Z"
 )
 _BEGIN: Final = re.compile(r"\\begin\{([A-Za-z]{1,40}\*?)\}")
-_OPTION: Final = re.compile(r"[ \t]{0,99}:(?P<key>[\w-]{1,99}):(?P<value>[^\n]*)")
+_OPTION: Final = re.compile(
+    r"[ \t]{0,99}(?::(?P<key>[\w-]{1,99}):|(?:#|//|%%)\||(?P<bare>title|collapse|icon|color):)"
+    r"(?P<value>[^\n]*)"
+)
+_HIGHLIGHT: Final = re.compile(r"\{%-? (?:end)?highlight\b[^{}\n]{0,99}%\}\s*")  # of Jekyll
+_SHORTCODE: Final = re.compile(  # of Hugo
+    r"\{\{[<%][ \t]*(?P<end>/?)(?P<name>[a-z]{1,20})(?![^\s>%])"
+    r"(?P<values>[^{}\n]{0,300}?)[ \t]*[>%]\}\}\s*"
+)
 _FIRST_HEADING: Final = re.compile(r"\A\s*#{1,6}[ \t]+([^\n]*)")
 _INDENT: Final = re.compile(r"\A(?: {1,4}|\t)")
 # Directives whose content is Markdown, or is known to have no words.
@@ -59,8 +67,10 @@ _DEEPEST: Final = 8  # directives within others
 _PLAIN_VALUE: Final = re.compile(r"^(\w+):(.*)$", re.MULTILINE)
 _QUOTED_VALUE: Final = re.compile(r"([\w-]{1,40})[ \t]{0,9}=[ \t]{0,9}\"([^\"]*)\"")
 _ANY_VALUE: Final = re.compile(r"[\w-]{1,40}[ \t]{0,9}=[ \t]{0,9}(?:\"[^\"]*\"|\S+)")
+_COMMENT: Final = re.compile(r"%(?!%)|\+\+\+(?: \{.*)?\Z")  # of MyST
 _TARGET: Final = re.compile(r"\(([^()\s]{1,99})\)=[ \t]*\Z")
-_HEADING: Final = re.compile(r"( {0,3}#{1,6}[ \t]+)(.*)\Z")
+_HEADING: Final = re.compile(r"( {0,3}#{1,6}[ \t]+)(?:\((?:PART|APPENDIX)(?:\\\*)?\)[ \t]+)?(.*)\Z")
+_PLACE_OF_NOTE: Final = re.compile(r"(?<!\s)\s{1,99}\^[A-Za-z0-9-]{1,99}\s{0,99}\Z")
 _UNDERLINE: Final = re.compile(r"\A {0,3}(?:=+|-+)[ \t]*\Z")
 _ATTRIBUTES: Final = re.compile(
     rf"[ \t]{{0,99}}\{{:?[ \t]{{0,9}}(?:-|(?:-[ \t]{{1,9}})?{ATTRIBUTE}"
@@ -125,6 +135,8 @@ class Blocks:
         self._loose = loose
         lengths = (len(line) + 1 for line in self._lines)
         self._starts = list(accumulate(lengths, initial=offset))
+        if "{{" in text or "{%" in text:
+            self._lines = list(map(_with_divs, self._lines))
         self._written: list[str] = []
         self._opened: list[_Open] = []
         self._label = ""  # of the next heading
@@ -214,16 +226,26 @@ class Blocks:
         if is_unclosed or len(self._opened) > _DEEPEST:
             return 0
         name, label, title = _header(opening)
+        gate, _, edge = name.rpartition("-")
+        is_gate = edge in ("start", "end")  # of an exercise or a solution
         is_code = mark[:1] in ("`", "~") and name not in _READ
-        is_whole = is_code or name == "math" or name in markup.NAMES["dropped"]
+        is_whole = is_code or is_gate or name == "math" or name in markup.NAMES["dropped"]
         end, after = number + 1 + _MOST_OPTIONS, number + 1
         if is_whole:
             end, after = self._extent(number, before, mark)
         lines = self._content(number + 1, end, before)
         options = 0
-        if opening["braces"]:
+        if opening["braces"] or (opening["word"] or "").startswith("ad-"):
             options, values = _options(lines)
             label = values.get("label") or values.get("name") or label
+            title = values.get("title") or title
+        if edge == "start":
+            return self._open(before, _Open(gate, gate, label, title, number), after)
+        if is_gate:
+            for level, around in enumerate(self._opened):
+                if around.mark == gate:
+                    self._close(level, after)
+            return after
         if not is_whole:
             directive = _Open(mark, name, label, title, number)
             return self._open(before, directive, after + options)
@@ -232,6 +254,10 @@ class Blocks:
         html = ""
         if name == "math":
             html = f"<p>{markup.place(label)}{markup.formula(f'{title} {code}', True)}</p>\n"
+        elif name == "eval-rst":
+            from arqmath_bm25.analysis.rst_html import rst_html  # docutils loads slowly
+
+            html = rst_html(code)
         elif is_code:
             html = markup.code_block(code.rstrip("\n"))
         self._write(before, self._cuts.cut(html, code, _BLOCK))
@@ -311,7 +337,7 @@ class Blocks:
             else:
                 self._write(before, self._cuts.cut(markup.place(target[1]), rest, _BLOCK))
             return number + 1
-        if self._loose and (rest.startswith("% ") or rest == "+++"):
+        if self._loose and (_COMMENT.match(rest)):
             return after
         if rest.startswith("%%") and "%%" not in rest[2:]:
             for end in range(after, len(self._lines)):
@@ -321,7 +347,7 @@ class Blocks:
         if callout is not None and ">" in before:
             named = "" if callout["title"] else markup.generated(callout["name"].capitalize())
             strong = self._cuts.cut(f"<strong>{named}"), self._cuts.cut("</strong>")
-            self._write(before, callout["title"].join(strong))
+            self._write(before, _PLACE_OF_NOTE.sub("", callout["title"]).join(strong))
             return after
 
         heading = _HEADING.match(before + rest)
@@ -356,7 +382,7 @@ def _header(opening: re.Match[str]) -> tuple[str, str, str]:
     title = opening["argument"].strip(" \t:")
     braces = opening["braces"]
     if braces is None:
-        return (opening["word"] or "").lower(), "", title
+        return (opening["word"] or "").lower().removeprefix("ad-"), "", title
 
     values = dict(_QUOTED_VALUE.findall(braces))
     words = _ANY_VALUE.sub(" ", braces).replace(",", " ").split()
@@ -375,7 +401,20 @@ def _header(opening: re.Match[str]) -> tuple[str, str, str]:
         labels = [names[1]]
     if name in markup.NAMES["labelled"]:  # the argument is the label of another directive
         title = ""
-    return name, "".join(labels[:1]), values.get("name") or values.get("title") or title
+    label = values.get("label") or values.get("id") or "".join(labels[:1])
+    return name, label, values.get("name") or values.get("title") or title
+
+
+def _with_divs(line: str) -> str:
+    """Return a line whose tag or shortcode is the edge of code or of a div."""
+    if _HIGHLIGHT.fullmatch(line):
+        return "```"
+    code = _SHORTCODE.fullmatch(line)
+    if code is None or code["name"] not in markup.NAMED | dict.fromkeys(markup.NAMES["boxes"]):
+        return line
+    if code["end"]:
+        return ":::"
+    return f"::: {{.{code['name']}{code['values']}}}"
 
 
 def plain_values(text: str) -> dict[str, str]:
@@ -394,5 +433,5 @@ def _options(lines: list[str]) -> tuple[int, dict[str, str]]:
         option = _OPTION.match(line)
         if option is None:
             return number, values
-        values[option["key"]] = option["value"].strip()
+        values[option["key"] or option["bare"] or ""] = option["value"].strip()
     return len(lines), values

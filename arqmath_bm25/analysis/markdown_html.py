@@ -69,20 +69,27 @@ _LONGEST_INDENT: Final = 60
 _VALUE: Final = r"(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\s\"'<>]++)"
 _TAG: Final = rf"</?[A-Za-z][\w-]*+(?:\s++[\w:-]++(?:={_VALUE})?){{0,32}}\s*+/?>"
 _PLACE: Final = re.compile(
-    rf"(?P<comment><!--.*?(?:-->|\Z))|(?P<verbatim>{_TAG}|<[a-z][a-z0-9+.-]{{1,20}}:[^<>\s]*>"
+    # Abbreviations and contents of mkdocs, contents and tags of Jekyll, imports of MDX.
+    r"(?P<comment><!--.*?(?:-->|\Z)|\{/\*.{0,999}?\*/\}|^\*\[[^\]\n]{1,99}\]:[^\n]*"
+    r"|^\[(?:TOC|\[_TOC_\])\][ \t]*$|^(?:\* TOC\n)?\{:[\w. ]{1,99}\}[ \t]*$|\{%[^{}\n]{0,300}%\}"
+    r"|^import [\w{}*, \t]{1,200} from ['\"][^'\"\n]{1,200}['\"];?[ \t]*$)"
+    rf"|(?P<verbatim>{_TAG}|<[a-z][a-z0-9+.-]{{1,20}}:[^<>\s]*>"
     r"|(?<=\])\([^()\s]{1,999}|^ {0,3}\[[^\]\n]{1,200}\]:[ \t]*(?:https?:|[/.#<])[^\n]*)"
     r"|(?P<code>`+)"
     r"|(?P<mark>(?<!\w)(?P<embed>!?)\[\[(?=[^\[\]\n|]*[^\W\d_])(?!\s)(?P<target>[^\[\]\n|]{1,300}?)"
     r"(?:\\?\|(?P<text>[^\[\]\n]{0,300}))?\]\]"
     r"|\{(?P<role>[A-Za-z][\w:.+-]{0,40})\}(?P<ticks>`{1,3})(?!`)(?P<content>[^`]{1,2000})(?P=ticks)"
     rf"|\{{(?::[ \t]?)?[#.][A-Za-z][\w:.-]*(?:[ \t]+{ATTRIBUTE}){{0,9}}[ \t]*\}}"
-    rf"|(?<=[\])`])\{{(?::[ \t]?)?{ATTRIBUTE}(?:[ \t]+{ATTRIBUTE}){{0,9}}[ \t]*\}}"
-    r"|\{\{[<%][^{}\n]{0,300}[%>]\}\}"
+    rf"|(?<=[\])`])\{{[: \t]{{0,3}}{ATTRIBUTE}(?:[ \t]+{ATTRIBUTE}){{0,9}}[ \t]*\}}"
+    r"|\{\{[<%] *(?P<shortcode>katex|math|latex)\b(?P<values>[^{}\n/]{0,99})[%>]\}\}"
+    r"(?P<latex>(?>(?:(?!\{\{)[^$]){1,2000}))\{\{[<%] */(?P=shortcode) *[%>]\}\}"
+    r"|\{\{[<%#][^{}\n]{0,300}\}\}"
     r"|%%[^\n]{0,999}?%%"
     r"|\\@ref\((?P<label>[^()\n]{1,200})\)|\(?\\#(?P<of_bookdown>[a-z]+:[\w-]+)\)"
     rf"|(?<!\w)@(?P<reference>(?:{'|'.join(markup.TABLE['prefixes'].split())})-[\w-]+)"
     r"|\[(?P<cites>(?:[^\[\]@\n]{0,99}[^\w\[\]@])?@\w[^\[\]\n]{0,300})\](?![\[(])"
-    r"|[ \t]\^[A-Za-z0-9][\w-]{3,40}$)"
+    r"|[ \t]\^[A-Za-z0-9][\w-]{3,40}$"
+    r"|(?<![\w/])@(?P<key>[A-Za-z][\w:.-]{0,99}[0-9]{2}[a-z]?)(?![\w@])(?: \[[^\[\]\n]{0,60}\])?)"
     r"|(?P<formula>[$\\])",
     re.DOTALL | re.MULTILINE,
 )
@@ -234,15 +241,21 @@ class _Lines:
     def _mark(self, mark: re.Match[str]) -> tuple[str, int]:
         """Return the replacement of a mark and its end; an unknown one keeps its first sign."""
         role = (mark["role"] or "").rpartition(":")[2].rstrip("*")
-        is_unknown = role not in markup.NAMES["roles"] if mark["role"] else mark["cites"]
-        if is_unknown and not (mark["cites"] and self._has_citations):
+        cites = mark["cites"] or mark["key"]
+        is_unknown = role not in markup.NAMES["roles"] if mark["role"] else cites
+        if is_unknown and not (cites and self._has_citations):
             return mark[0][0], mark.start() + 1
 
         label = mark["label"] or mark["reference"]
         written = ""
-        if mark["of_bookdown"]:
+        if mark["latex"]:
+            written = self.cuts.cut(markup.formula(mark["latex"], "display" in mark["values"]))
+        elif mark["of_bookdown"]:
             written = self.cuts.cut(markup.place(mark["of_bookdown"]))
         elif label:
+            prefix, _, name = label.partition(":")
+            if prefix in markup.STATEMENTS:  # bookdown adds it to labels of statements
+                label = name
             written = self.cuts.cut(markup.reference(label))
         elif mark["target"] and not mark["embed"]:
             note, _, heading = mark["target"].strip().partition("#")
@@ -343,6 +356,15 @@ def _write_note(renderer: Any, tokens: Any, number: int, options: Any, env: Any)
     return f"<div>{mark}" if token.nesting else mark
 
 
+def _write_image(renderer: Any, tokens: Any, number: int, options: Any, env: Any) -> str:
+    """Write a picture; one that is a paragraph has a caption."""
+    token = tokens[number]
+    caption = ""
+    if len(tokens) == 1 and " " in token.content:
+        caption = f"<br>{renderer.renderInline(token.children, options, env)}"
+    return f'<img src="{escape(token.attrs["src"])}" alt="">{caption}'
+
+
 def _write_html(_: Any, tokens: Any, number: int, *__: Any) -> str:
     return _HTML.sub(_kept_element, tokens[number].content)
 
@@ -373,6 +395,7 @@ _WRITERS: Final[dict[str, Any]] = {
     "footnote_ref": _write_note,
     "footnote_reference_open": _write_note,
     "footnote_reference_close": _write_note,
+    "image": _write_image,
     "html_inline": _write_html,
     "html_block": _write_html,
 }

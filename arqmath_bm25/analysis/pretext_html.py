@@ -34,6 +34,8 @@ def pretext_html(text: str) -> tuple[str, str]:
     except etree.XMLSyntaxError as error:
         raise ValueError(f"no XML: {error}") from None
     name = etree.QName(root).localname
+    if root.find("targets") is not None:  # project.ptx
+        raise ValueError("the settings of a project")
     if name not in ("pretext", "mathbook") and name not in _DIVISIONS | _STATEMENTS:
         raise ValueError(f"no PreTeXt: it begins with <{name}>")
     macros = "\n".join(map(_text, root.iter("macros")))
@@ -55,20 +57,22 @@ class _PretextWriter:
             return markup.formula(_latex(element), name != "m")
         if name == "xref":
             targets = element.get("ref") or element.get("first") or ""
-            return "".join(map(markup.reference, re.split(r"[\s,]+", targets.strip())))
+            references = map(markup.reference, re.split(r"[\s,]+", targets.strip()))
+            return "".join(references) + self._inner(element, level)
         if name in _DIVISIONS:
             return self._division(element, level)
         if name == "proof" or name in _STATEMENTS:
             return self._statement(element, level)
         if name == "title":
-            return ""
+            is_written = element.getparent().tag in _DIVISIONS | _STATEMENTS
+            return "" if is_written else f"<strong>{self._inner(element, level)}</strong> "
 
         inner = self._inner(element, level)
         if name in _INLINE:
             return f"<{_INLINE[name]}>{inner}</{_INLINE[name]}>"
         if name in _BLOCKS:
             return f"<{_BLOCKS[name]}>{inner}</{_BLOCKS[name]}>\n"
-        return inner
+        return inner or _TABLE["characters"].get(name, "")
 
     def _inner(self, element: Any, level: int) -> str:
         """Return the content of an element as HTML."""

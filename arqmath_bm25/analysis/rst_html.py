@@ -132,7 +132,7 @@ class _Block(Directive):  # type: ignore[misc]
         if name in markup.NAMES["dropped"]:
             return []
         if name not in markup.NAMED and name not in markup.NAMES["boxes"]:
-            title = ""
+            _, _, title = title.partition("\n")  # the first line may be a version or a file
         opening, after_title, end = markup.box(name, label, title)
         inline, _ = self.state.inline_text(title, self.lineno)
         block = nodes.container("")
@@ -173,7 +173,9 @@ def _written(node: Any, level: int) -> Iterator[str]:
         yield f"</h{min(level + 1, 6)}>\n"
     elif name == "section":
         yield from _children(node, level + 1)
-    elif name in markup.NAMED or name in markup.NAMES["boxes"]:
+    elif name == "topic" and "contents" in node["classes"]:
+        return
+    elif name in markup.NAMES["boxes"]:
         yield "<blockquote>"
         if not isinstance(node.next_node(), nodes.title):
             yield f"<p><strong>{markup.generated(name.capitalize())}</strong></p>\n"

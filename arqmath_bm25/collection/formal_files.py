@@ -11,6 +11,7 @@ from arqmath_bm25.analysis.formal import Declaration, LanguageName, read_formal
 
 _NAME = re.compile(r"[^\W\d_][\w'!?]*(?:\.[^\W\d][\w'!?]*)*")
 _HEADING = re.compile(r"^(?:#{1,6}|\*{1,4})[ \t]+(?P<heading>[^\n]+)$", re.MULTILINE)
+_LONGEST_TITLE = 100  # characters
 _ROOT = "_root_."  # before a name that is a full one
 
 
@@ -42,7 +43,8 @@ def formal_parts(text: str, language: LanguageName) -> list[FormalPart]:
 def _part(declaration: Declaration) -> FormalPart:
     name = declaration.name
     if not name:
-        return FormalPart("", "", declaration.text)
+        title = " ".join(declaration.statement.split()).removeprefix(":").strip()
+        return FormalPart("", title[:_LONGEST_TITLE], declaration.text)
 
     full_name = ".".join([*declaration.namespaces, name])
     if name.startswith(_ROOT):

@@ -33,6 +33,7 @@ _OF_SPHINX: Final = frozenset(_TABLE["of_sphinx"].split())
 _SPHINX: Final = frozenset(("objects.inv", "searchindex.js"))
 _PRETEXT: Final = re.compile(rb"<(?:pretext|mathbook)\b")
 _HEAD: Final = 10_000  # bytes
+_BOOK: Final = "book.toml"  # of mdBook, above the sources
 _IGNORE: Final = ".gitignore"
 _FIELD: Final = re.compile(r"[^\s\",:]+")  # a field of a row, in TSV or JSON
 # Of an id; written as in an address.
@@ -214,6 +215,9 @@ class Walk:
             return ""
         if entry.name in _OF_SPHINX and not names.isdisjoint(_SPHINX):
             return "written by Sphinx"
+        book = self._root / Path(name).parent.parent / _BOOK
+        if entry.name == "SUMMARY.md" and book.is_file():
+            return "the contents of a book"
         for folder, spec in reversed(rules):
             path = name.removeprefix(folder) + "/" * is_folder
             is_ignored = spec.check_file(path).include

@@ -59,6 +59,18 @@ _TAG: Final = re.compile(
     r"|(?:[a-z]{1,9}:)?math)>|<br\s{0,9}/?>",
     re.IGNORECASE,
 )
+# Forms of files that are read as HTML or Markdown.
+_FORMS: Final = {
+    ".htm": "html",
+    ".html": "html",
+    ".org": "org",
+    ".pdf": "pdf",
+    ".ptx": "pretext",
+    ".rst": "restructuredtext",
+    ".typ": "typst",
+    ".xhtml": "html",
+    ".xml": "pretext",
+}
 _DELIMITER: Final = re.compile(r"\$|\\[(\[]|\\begin\{")
 _PERCENT: Final = re.compile(r"(?<!\\)%")  # It begins no comment in a title, which is one line.
 RowSpan = tuple[int, int]  # byte offset of a row in its file, and its length
@@ -171,7 +183,7 @@ class UserDocument(NamedTuple):
             "id": self.doc_id,
             "title": title.text or self.title,
             "type": self.type or "document",
-            "kind": self.kind_under(delimiters),
+            "kind": _FORMS.get(Path(self.file).suffix.lower()) or self.kind_under(delimiters),
             "words": text.prose,
             "formulas": [formula.latex for formula in text.formulas],
             "references": list(self.references),

@@ -327,6 +327,7 @@ def _latex_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
 
 # Markdown, notebooks, reStructuredText
 
+_WIKI_LINK: Final = re.compile(r"\[\[[^\W\d_][^\[\]\n]*\]\]")
 OF_BOOKS: Final = ("myst.yml", "_toc.yml", "conf.py")
 
 
@@ -339,19 +340,24 @@ def _markdown_parts(
     loose = loose or is_in_book(path.parent, inputs.root)
     html = source_html(text, "markdown", loose)
     title = str(values.get("title") or "")
-    macros = _macros_of_myst(values.get("math"))
+    macros = _macros_of_values(values)
     parts = _parts(html, text, "markdown", title, macros, (begin, len(text)))
     tags = tuple(
         dict.fromkeys(_tags([values.get(key) for key in ("tags", "keywords", "categories")]))
     )
+    first = parts[0]
+    if _WIKI_LINK.search(text) and not first.title and all(part.level != 1 for part in parts):
+        first = replace(first, title=path.stem)
+    parts[0] = replace(first, labels=(*first.labels, path.stem))
     return [replace(part, tags=tags) for part in parts]
 
 
-def _macros_of_myst(values: Any) -> Macros:
-    r"""Return the macros of front matter: `math: {"\\R": "\\mathbb{R}"}`."""
-    defined = []
-    if isinstance(values, dict):
-        for name, body in values.items():
+def _macros_of_values(values: Mapping[str, Any]) -> Macros:
+    r"""Return the macros of front matter: `math: {"\\R": "\\mathbb{R}"}`, or a header of LaTeX."""
+    header = values.get("header-includes", "")
+    defined = list(map(str, header)) if isinstance(header, list) else [str(header)]
+    if isinstance(values.get("math"), dict):
+        for name, body in values["math"].items():
             if isinstance(body, str):
                 count = max(map(int, re.findall(r"#([1-9])", body)), default=0)
                 defined.append(f"\\newcommand{{{name}}}[{count}]{{{body}}}")
@@ -528,6 +534,7 @@ READERS: Final[dict[str, FileReader]] = {
     ".ltx": _latex_parts,
     ".markdown": _markdown_parts,
     ".md": _markdown_parts,
+    ".mdx": _markdown_parts,
     ".qmd": _markdown_parts,
     ".org": _light_parts,
     ".ptx": _pretext_parts,

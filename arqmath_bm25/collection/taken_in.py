@@ -21,7 +21,7 @@ from arqmath_bm25.analysis.macros import preamble_macros
 from arqmath_bm25.analysis.markdown_html import front_matter
 from arqmath_bm25.collection.folder_texts import LATIN_1, inside, text_of
 
-MARKDOWN: Final = frozenset((".markdown", ".md", ".qmd", ".rmd"))
+MARKDOWN: Final = frozenset((".markdown", ".md", ".mdx", ".qmd", ".rmd"))
 _XML: Final = frozenset((".ptx", ".xml"))
 _IN_XML: Final = re.compile(
     r"<xi:include\b[^<>]*?\bhref\s*=\s*[\"']([^\"'<>]{1,200})[\"'][^<>]*>(?:\s*</xi:include>)?"
@@ -32,6 +32,8 @@ _COMMAND: Final = re.compile(r"\\[A-Za-z@]+\*?(?:\[[^\[\]]*\])?(?:\{[^{}]*\})*")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _PICTURES: Final = ("", ".png", ".jpg", ".jpeg", ".svg", ".pdf")
 _DEEPEST: Final = 100  # files within files
+_MOST_REGIONS: Final = 1000  # and files of one main file
+_NUMBERS: Final = re.compile(r"([0-9]{0,9})(:?)([0-9]{0,9})")
 BEGIN: Final = r"\begin{document}"
 END: Final = r"\end{document}"
 _STEP: Final = re.compile(
@@ -59,7 +61,8 @@ _IN_MARKDOWN: Final = re.compile(
     r"|^[ \t]*!\[\[(?P<note>[^\[\]|#\n]{1,200})[^\[\]\n]*\]\][ \t]*$"
     r"|^[ \t]*\{\{<[ \t]*include[ \t]+(?P<part>[^\s<>]{1,200})[ \t]*>\}\}[ \t]*$"
     r"|^[ \t]*-{1,2}8<-{1,2}[ \t]+\"(?P<snippet>[^\"\n]{1,200})\"[ \t]*$"
-    r"|^[ \t]*\{\{#include[ \t]+(?P<chapter>[^\s{}:]{1,200})(?::[^{}\n]{0,99})?\}\}[ \t]*$"
+    r"|^[ \t]*\{\{#include[ \t]+(?P<chapter>[^\s{}:]{1,200})(?::(?P<lines>[\w:-]{1,99}))?\}\}"
+    r"[ \t]*$"
     r"|^```\{r[^\n{}]{0,200}\bchild[ \t]*=[ \t]*['\"](?P<child>[^'\"\n]{1,200})['\"]"
     r"[^\n{}]{0,99}\}\n\s*```[ \t]*$",
     re.MULTILINE,
@@ -244,13 +247,15 @@ class SourceInputs:
 
     def _markdown(self, text: str, path: Path, depth: int) -> str:
         def content(command: re.Match[str]) -> str:
-            name = command[command.lastgroup or 0].strip()
+            name = (command["chapter"] or command[command.lastgroup or 0]).strip()
             file = self._file((path.parent,), name, f"{name}.md")
             if file is None:
                 return command[0]
             if command["literal"]:
                 return f"{command['fence']}\n{self.read(file)}\n{command['fence']}"
             included = None
+            if command["lines"]:
+                return self._region(file, command["lines"])
             if file.suffix.lower() in MARKDOWN:
                 included = self._take(file, depth, stays=command["note"] is not None)
             if included is None:
@@ -259,6 +264,24 @@ class SourceInputs:
             return self._markdown(included[begin:], file, depth + 1)
 
         return _IN_MARKDOWN.sub(content, text)
+
+    def _region(self, file: Path, named: str) -> str:
+        """Return some lines of a file, once: of an anchor, or with the numbers `2:5`."""
+        region = file.with_name(f"{file.name}:{named}")
+        if region in self._once or len(self._once) > _MOST_REGIONS:
+            return ""
+        self._once.add(region)
+        lines = self.read(file).split("\n")
+        anchor = re.compile(rf"\bANCHOR(?:_END)?:[ \t]*{re.escape(named)}\b")
+        edges = [number for number, line in enumerate(lines) if anchor.search(line)]
+        begin, end = [*edges, 0, 0][:2]
+        numbers = _NUMBERS.fullmatch(named)
+        if numbers is not None:
+            begin = int(numbers[1] or 1) - 2
+            end = begin + 2
+            if numbers[2]:
+                end = int(numbers[3] or len(lines))
+        return "\n".join(lines[begin + 1 : end])
 
     def _file(self, folders: tuple[Path, ...], *names: str) -> Path | None:
         """Return the file of the folder that names mean, None if there is none."""

@@ -72,6 +72,7 @@ def test_each_declaration_is_a_part() -> None:
     assert parts[1].text.endswith("y : ℤ")
     assert parts[2].text.startswith("/-- The sum of points. -/\n@[simp, ext [first]]\ndef")
     assert parts[2].text.endswith("p.y⟩\n\n-- theorem never_read : 1 = 2")
+    assert parts[4].title == "Inhabited Point"
     assert parts[4].text == "instance : Inhabited Point := ⟨0, 0⟩"
 
 
@@ -88,7 +89,7 @@ def test_a_folder_refers_by_the_names_in_proofs(tmp_path: Path) -> None:
         "Lattice.lean#Lattice.Point",
         "Lattice.lean#Lattice.Point.plus",
         "Lattice.lean#Lattice.plus_swap",
-        "Lattice.lean",
+        "Lattice.lean#inhabited-point",
         "Lattice.lean#outer_law",
         "Lattice.lean#after_all",
     }

@@ -148,6 +148,64 @@ def test_statements_have_the_names_that_the_source_declares(
     assert (parts[1].anchor, parts[1].text) == (label, "TEXT")
 
 
+@pytest.mark.parametrize(
+    ("preamble", "body", "shown"),
+    [
+        (r"\newenvironment{by}[1][Solution]{\par\textbf{#1.}}{\hfill$\square$}",
+         r"\begin{by}[Hint]Try.\end{by}\begin{by}Done.\end{by}", "Hint. Try. Solution. Done."),
+        (r"\newenvironment{spaced}{\addvspace{6pt}\hrule height 2pt}{}",
+         r"\begin{spaced}Words.\end{spaced}", "Words."),
+        (r"\excludecomment{hidden}", r"\begin{hidden}No.\end{hidden} Yes.", "Yes."),
+        ("", r"\begin{tcolorbox}[colback=red!5,title={Keep \emph{this}}]Boxed.\end{tcolorbox}",
+         "Keep this Boxed."),
+        ("", r"\begin{mdframed}[frametitle=Facts]Framed.\end{mdframed}", "Facts Framed."),
+        ("", r"\only<3>{Late} \alert<2->{red} \onslide<+->{slide} \item<1-|alert@1> Item",
+         "Late red slide Item"),
+        ("", r"\question[5] Prove. \part[2] First \part Second \section Third",
+         "Prove. First Second Third"),
+        ("", r"\caption[Short]{Long} \fancyhead[L]{Head} \markboth{A}{B} \cmidrule(lr){2-3} So.",
+         "Long So."),
+        ("", r"\hskip 1em More \vskip 2pt plus 1pt minus 1pt words \parindent=0pt end",
+         "More words end"),
+        ("", r"\begin{columns}\begin{column}{.5\textwidth}Left\end{column}\end{columns}", "Left"),
+        ("", r"\title[Short]{Long \emph{one}}\maketitle So.", "So."),
+        ("", r"\IfFileExists{a/b.tex}{Found}{} \lstinputlisting{c.py} \iftoggle{sol}{Yes}{}",
+         "Found Yes"),
+    ],
+)  # fmt: skip
+def test_layout_is_no_text(tmp_path: Path, preamble: str, body: str, shown: str) -> None:
+    (part,) = parts_of(tmp_path, {"a.tex": document(body, preamble)})
+    assert words(part.html).split() == shown.split()
+
+
+@pytest.mark.parametrize(
+    ("preamble", "begin", "end"),
+    [
+        (r"\newcommand{\bthm}{\begin{theorem}} \newcommand{\ethm}{\end{theorem}}",
+         r"\bthm", r"\ethm "),
+        (r"\newenvironment{thm}{\begin{theorem}}{\end{theorem}}", r"\begin{thm}", r"\end{thm}"),
+    ],
+)  # fmt: skip
+def test_proofs_of_the_source_belong_to_its_statements(
+    tmp_path: Path, preamble: str, begin: str, end: str
+) -> None:
+    preamble += r"\newenvironment{beweis}{\begin{proof}[Beweis]}{\end{proof}}"
+    body = (
+        rf"Before. {begin}\label{{t}} Every $x$. {end}\begin{{beweis}}Clear.\end{{beweis}} After."
+    )
+    before, theorem = parts_of(tmp_path, {"a.tex": document(body, preamble)})
+    assert words(before.html).split() == ["Before.", "After."]
+    assert (theorem.anchor, theorem.title) == ("t", "Theorem")
+    assert words(theorem.html).split()[-2:] == ["Beweis", "Clear."]
+
+
+def test_environments_of_the_source_may_begin_with_a_heading(tmp_path: Path) -> None:
+    preamble = r"\newenvironment{task}[1]{\refstepcounter{n}\section*{Task \then: #1}}{}"
+    body = r"\begin{task}{Norms $n$}One.\end{task}\begin{task}{Sums}Two.\end{task}"
+    parts = parts_of(tmp_path, {"a.tex": document(body, preamble)})
+    assert [part.title for part in parts] == ["Task : Norms $n$", "Task : Sums"]
+
+
 def test_macros_that_write_headings_cut_where_they_stand(tmp_path: Path) -> None:
     preamble = r"\newcommand{\lecture}[2]{\chapter{#1: #2}\label{l:#1}}"
     body = r"Zero. \lecture{One}{Groups} First text. \lecture{Two}{Rings $x$} Second."

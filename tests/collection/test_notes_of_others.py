@@ -64,6 +64,21 @@ MONEY = [
     "USD$5 and USD$6",
     "$3 or $4", "$9.99 (or $8.99)", "a fee of $7, a fine of $8", "the 5 $ note and the 10 $ note",
     "$1 buys 2, $3 buys 7", "pay $12 now and $13 later", "20$ (about 18€) and then 30$.",
+    "The ticket was $12.50 and the ride home another $8.",
+    "Between $1.2 million and $1.5 million were raised.",
+    "They owe us $300 (about €270), not $250.", "$40/hour is less than $45/hour.",
+    "Pay €5 or $6; the rest is free.", "C$20 and AU$25 buy the same.",
+    "From $9 to $11: a rise of 22%.", "We had $3, you had $4, she had $5.",
+    "A budget of $2,500 for 25 people is $100 each.",
+    'Sold for $1 at auction ("a dollar!"), worth $1,000.', "It rose from 3$ to 4$ in a week.",
+    "one costs 2 $, two cost 3 $, three cost 4 $", "Prices: $5, $10, $20.",
+    "The $64,000 question is not a $64 one.", "$5-10 for lunch, $15-20 for dinner",
+    "Was it $30? Or $35?", '"$7," he said, "or $8."', "the US$/EUR rate of US$ 1.08",
+    "between 10$ and 20$ per month", "$0.99 per song, $9.99 per album",
+    "a $1bn fund and a $2bn fund", "Costs: rent $900, food $300, other $150",
+    "They charge $25+tax, we charge $30.", "$100 = 100 dollars; $200 = 200 dollars",
+    "NT$500 is about US$16", "earns $15/h and spends $10/h", "$1 ≈ €0.92, $2 ≈ €1.84",
+    "a $5 coupon, then $3 off", "$12k–$15k a year", "He won $1,000,000; she won $500,000!",
 ]  # fmt: skip
 MONEY_AND_FORMULAS = [
     ("for 5 $ we sell $n$ pieces", "n"),
@@ -77,6 +92,12 @@ PLAIN_LINES = [
     "a ::: b is text", "std::vector holds {1, 2}", "::: is a sign", "[[ -f x ]] is a test",
     "{x=1} is a set", "write to me@here.org", "use {} for nothing", "a {b{c}d} e", "[a] and {c}",
     "f(x) = {x}", "{-1, 1}", "100% of {n}", "[[0]]", "@ home", "{{a}}", "x[[i]] of R", "a@b@c",
+    "the map {1,2,3} -> {a,b}", "f = @(x) x.^2", "see [[1]], [[2]] and [[3,4]]",
+    "@property and @staticmethod decorate", "x ::: y ::: z", "a list [[]] is empty",
+    "user@host:~ and root@host", '{"key": "value", "n": [1, 2]}', "if (a[[1]] == b[[2]]) stop()",
+    "%timeit f(x)", "let {x | x > 0} be a set", "@media print", "::before and ::after",
+    "{{ template }} and { single }", "an email to a.b@c.de, please", "{x} {y} {z}",
+    "dict[[key]] of R", "{ and } are braces; [[ and ]] are brackets",
 ]  # fmt: skip
 
 BOOK = """---
@@ -127,6 +148,23 @@ def test_formulas_beside_money_are_found(text: str, latex: str, kind: Any) -> No
 @pytest.mark.parametrize("text", PLAIN_LINES)
 def test_a_mark_that_no_dialect_knows_stays_text(text: str) -> None:
     assert UserDocument("1", text, kind="markdown").as_read()["words"] == text
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "formulas"),
+    [
+        (r"A \textcolor{red}{$x^{2}$ is} so", "A is so", ["x^{2}"]),
+        (r"\textcolor{blue}{\textbf{$x^{2}$ is} big}", "is big", ["x^{2}"]),
+        (r"\emph{$\frac{a}{b}$} and \textbf{b {c} d}", "and b c d", [r"\frac{a}{b}"]),
+        (r"z\footnote{See $x^{2}$ and {y}.}", "z See and y.", ["x^{2}"]),
+        (r"\mathbf{x} and \emph", r"\mathbf{x} and \emph", []),
+    ],
+)
+def test_commands_of_latex_hold_formulas_with_braces(
+    text: str, words: str, formulas: list[str]
+) -> None:
+    read_as = UserDocument("1", text, kind="markdown").as_read()
+    assert (read_as["words"], read_as["formulas"]) == (words, formulas)
 
 
 def test_every_directive_of_a_book_is_read(tmp_path: Path) -> None:

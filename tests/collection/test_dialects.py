@@ -1,0 +1,255 @@
+r"""Folders in the forms of others: what each document of them has, as the form's manual says.
+
+A case is the files of a folder, and its documents in order: title, words, formulas.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.own_documents import read_documents
+
+Document = tuple[str, str, list[str]]
+
+
+def read(folder: Path, files: dict[str, str]) -> list[dict[str, Any]]:
+    """Write files and read their folder."""
+    for name, text in files.items():
+        path = folder / "notes" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    corpus = Collection(str(folder / "notes"), folder / "i").imported().corpus
+    assert corpus is not None
+    return [document.as_read() for document, _ in read_documents(corpus)]
+
+
+def documents(folder: Path, files: dict[str, str]) -> list[Document]:
+    return [(row["title"], row["words"], row["formulas"]) for row in read(folder, files)]
+
+
+MARKDOWN: dict[str, tuple[str, list[Document]]] = {
+    "an exercise between two directives": (
+        "# T\n\nText.\n\n```{exercise-start} Sums\n:label: e\n```\nFind $x$.\n```{code-cell}\n"
+        "1 + 1\n"
+        "```\n```{exercise-end}\n```\nAfter.\n\n```{solution-start} e\n:class: dropdown\n```\n"
+        "It is $y$.\n```{solution-end}\n```\n",
+        [("T", "Text. After. It is .", ["y"]), ("T › Exercise: Sums", "Find . 1 + 1", ["x"])],
+    ),
+    "figures and tables of MyST": (
+        "# T\n\n:::{figure} a/b.png\n:name: f\nOf $c$.\n:::\n\n```{glue:figure} sorted\nShown.\n"
+        "```\n\n"
+        "```{list-table} Means\n:header-rows: 1\n* - Of $u$\n  - two\n```\n\n"
+        "```{table} Named\n| $v$ | w |\n|---|---|\n| 1 | 2 |\n```\n",
+        [("T", "Of . Shown. Means Of two Named w 1 2", ["c", "u", "v"])],
+    ),
+    "breaks of blocks": (
+        '# T\n\n+++ {"part": "abstract"}\n\nBy {math}`x`.\n\n+++\n\nMore.\n',
+        [("T", "By . More.", ["x"])],
+    ),
+    "options of a cell of Quarto": (
+        '# T\n\n```{r}\n#| label: fig-a\n#| echo: false\nplot(1)\n```\n\n```{mermaid}\n'
+        '%%| fig: x\na\n```\n',
+        [("T", "plot(1)", [])],
+    ),
+    "a figure of pandoc": (
+        "# T\n\n![The graph of $f$](a.png){#fig-a width=50%}\n\n"
+        "A ![small picture](b.png) within.\n",
+        [("T", "The graph of A within.", ["f"])],
+    ),
+    "labels of bookdown": (
+        '# (PART\\*) Sums {-}\n\n# (APPENDIX) More {-}\n\nBy \\@ref(thm:p).\n\n'
+        '```{theorem, name="P", label="p", echo=TRUE}\nSides $a$.\n```\n',
+        [("Sums", "", []), ("More", "By .", []), ("More › Theorem: P", "Sides .", ["a"])],
+    ),
+    "a callout with a place, blocks of plugins": (
+        "# T\n\n> [!definition]+ Coset ^def-c\n> Of $g$.\n\n```dataview\nLIST FROM #a\n```\n\n"
+        "```ad-note\ntitle: Mind\ncollapse: open\nthe $gap$\n```\n",
+        [("T", "Coset Of . Mind the", ["g", "gap"])],
+    ),
+    "attributes, abbreviations and contents of mkdocs": (
+        "# T\n\n[TOC]\n\n*[HTML]: Hyper Text\n\nSee [it](b.md){ .button target=_blank }, HTML.\n",
+        [("T", "See it, HTML.", [])],
+    ),
+    "shortcodes of Hugo": (
+        "# T\n\nLet {{< katex >}}x^{2}{{< /katex >}} and {{< katex display=true >}}\ny\n"
+        "{{< /katex >}}\n"
+        'See {{< ref "b.md" >}}.\n\n{{< theorem name="Zorn" id="z" >}}\nOf $c$.\n'
+        '{{< /theorem >}}\n\n'
+        '{{< figure src="a.png" >}}\n\nEnd.\n',
+        [("T", "Let and See . End.", ["x^{2}", "y"]), ("T › Theorem: Zorn", "Of .", ["c"])],
+    ),
+    "tags and contents of Jekyll": (
+        "# T\n\n* TOC\n{:toc}\n\n{% include a.html %}\n{% highlight python %}\nx = '$no$'\n"
+        "{% endhighlight %}\n"
+        "Text.\n{: .wide}\n",
+        [("T", "x = '$no$' Text.", [])],
+    ),
+    "imports and comments of MDX": (
+        "---\ntitle: T\n---\nimport Tabs from '@theme/Tabs';\n\n:::tip Mind\n\n"
+        "$x$ {/* hidden */}\n\n:::\n",
+        [("T", "Mind", ["x"])],
+    ),
+    "headers and keys of pandoc": (
+        "---\ntitle: T\nheader-includes:\n- \\newcommand{\\R}{\\mathbb{R}}\n"
+        "bibliography: a.bib\n---\n"
+        "By @knuth84 [p. 3] in $\\R$.\n\n\\newpage\n\nEnd, @alice.\n",
+        [("T", "By in . End, @alice.", ["\\mathbb{R}"])],
+    ),
+    "reStructuredText and comments within MyST": (
+        "# T\n\n```{eval-rst}\n.. note:: Of :math:`r`.\n```\n\n%hidden\n\n"
+        '```{figure-md} f\n<img src="a.png" alt="b">\n\nOf $k$.\n```\n',
+        [("T", "Of . Of .", ["r", "k"])],
+    ),
+    "commands of mdBook": (
+        "# T\n\n{{#title Other}}\n\n{{#playground ../a.rs editable}}\n\nText \\\\(x\\\\).\n",
+        [("T", "Text .", ["x"])],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MARKDOWN)
+def test_a_dialect_of_markdown_is_read_as_its_manual_says(tmp_path: Path, name: str) -> None:
+    text, expected = MARKDOWN[name]
+    assert documents(tmp_path, {"a.md": text}) == expected
+
+
+def test_a_chapter_of_mdbook_takes_in_lines_of_another_once(tmp_path: Path) -> None:
+    files = {
+        "book.toml": "",
+        "src/SUMMARY.md": "# Summary\n\n- [One](one.md)\n- [Two](two.md)\n",
+        "src/one.md": "# One\n\n{{#include two.md:key}}\n\n{{#include two.md:key}}\n"
+        "{{#include two.md:1:2}}\n\n{{#include two.md:none}}\n",
+        "src/two.md": "Zero.\n\n# Two\n\n<!-- ANCHOR: key -->\nFor $p$.\n"
+        "<!-- ANCHOR_END: key -->\n",
+    }
+    assert documents(tmp_path, files) == [
+        ("One", "For . Zero.", ["p"]),
+        ("", "Zero.", []),
+        ("Two", "For .", ["p"]),
+    ]
+
+
+def test_a_note_has_the_name_of_its_file_and_is_referred_to_by_it(tmp_path: Path) -> None:
+    files = {
+        "Cosets.md": "See [[Groups#Order|its order]].\n",
+        "in/Groups.md": "# Group\n\nA set.\n",
+    }
+    cosets, groups = read(tmp_path, files)
+    assert (cosets["title"], cosets["words"]) == ("Cosets", "See its order.")
+    assert cosets["references"] == [groups["id"]] == ["in/Groups.md#group"]
+
+
+FORMS: dict[str, tuple[str, str, list[Document]]] = {
+    "blocks, notes and links of org": (
+        "a.org",
+        """#+TITLE: Notes
+* Null sets
+SCHEDULED: <2020-01-01 Wed> DEADLINE: <2020-01-02 Thu>
+:PROPERTIES:
+:CUSTOM_ID: null
+:END:
+By cite:folland and [cite:@knuth] or eqref:eq1, a note[fn:1] and one[fn:: of $n$].
+| a | $b$ |
+|---+-----|
+| 1 | 2 |
+#+begin_comment
+hidden
+#+end_comment
+#+begin_export latex
+hidden
+#+end_export
+#+CAPTION: A picture of $c$
+[[file:img.png]]
+-----
+#+NAME: t
+#+ATTR_LATEX: :options [Borel]
+#+begin_theorem
+Each $t$.
+#+end_theorem
+[fn:1] Of $f$.
+""",
+        [
+            ("Notes › Null sets",
+             "By and or , a note and one (of ). a 1 2 A picture of Of .", ["n", "b", "c", "f"]),
+            ("Notes › Null sets › Theorem: Borel", "Each .", ["t"]),
+        ],
+    ),
+    "calls and titles of Typst": (
+        "a.typ",
+        """#set document(title: "Graphs", author: "A")
+#align(center, text(17pt)[*By hand*])
+= Trees
+See @t and @knuth[p. 3].
+#figure(image("a.png", width: 50%), caption: [A small tree.]) <f>
+#table(columns: 2, [one], [two])
+#theorem(name: [Euler])[ All #emph[plane] graphs. ] <t>
+""",
+        [
+            ("Graphs", "By hand", []),
+            ("Graphs › Trees", "See and . A small tree. one two", []),
+            ("Graphs › Trees › Theorem: Euler", "All plane graphs.", []),
+        ],
+    ),
+    "contents, lists and versions of Sphinx": (
+        "a.rst",
+        """One
+===
+
+.. contents:: Table
+   :local:
+
+.. deprecated:: 1.0
+   Old :math:`o`.
+
+ring
+   A set.
+
+Two
+---
+
+.. prf:lemma:: Zorn
+   :label: z
+
+   Of :math:`c`.
+
+.. rst-class:: wide
+
+End.
+""",
+        [("One", "Old . ring A set.", ["o"]), ("One › Two", "End.", []),
+         ("One › Two › Lemma: Zorn", "Of .", ["c"])],
+    ),
+    "footnotes of LaTeXML and pandoc": (
+        "a.html",
+        """<!DOCTYPE html><html><head><title>T</title></head><body><p>Flat<span
+class="ltx_note"><sup class="ltx_note_mark">1</sup><span class="ltx_note_outer"><sup
+class="ltx_note_mark">1</sup>Foot</span></span>.</p>
+<p>Note<a class="footnote-back" href="#a">up</a></p></body></html>""",
+        [("T", "Flat Foot. Note", [])],
+    ),
+    "characters and links of PreTeXt": (
+        "a.ptx",
+        """<section xml:id="s"><title>One</title>
+<p>Here<mdash/>see <xref ref="e">the task</xref>.</p>
+<ol><li><title>First</title><p>Item.</p></li></ol>
+<exercise xml:id="e"><webwork><pg-code>$a = 3;</pg-code><statement><p>Add <m>a</m>.</p></statement>
+</webwork></exercise></section>""",
+        [("One", "Here—see the task. First Item.", []), ("One › Exercise", "Add .", ["a"])],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_another_form_is_read_as_its_manual_says(tmp_path: Path, name: str) -> None:
+    file, text, expected = FORMS[name]
+    assert documents(tmp_path, {file: text}) == expected
+
+
+def test_settings_of_pretext_are_no_text(tmp_path: Path) -> None:
+    project = "<project><targets><target name='web'/></targets></project>"
+    files = {"project.ptx": project, "a.ptx": "<section><title>One</title><p>Two.</p></section>"}
+    assert documents(tmp_path, files) == [("One", "Two.", [])]
