@@ -76,6 +76,28 @@ def test_other_texts_are_not_lean(text: str) -> None:
     assert kind_of(text) != "lean"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fixpoint theorems := theorems which say that f(x) = x.",
+        "Function f : A -> B is injective if f(a) = f(b) implies a = b.",
+        "Variable stars are studied: Type I and Type II.",
+        'Fun facts: 1 = 0.999... and "most" numbers are normal.',
+        r"Theorem : $\forall x, x = x$",
+        r"Definition $f : A \to B$ of type \emph{nat}",
+        "Lemma : `forall x, x = x`",
+        "example: int = 3\ntheorem: str = 'a'",
+        'instance Show T where\n  show _ = "T"',
+        "open List\nlet f x = x + 1",
+        "module M = struct let x = 1 end",
+        "Definition VARCHAR(10) := 'x'",
+        "OPEN c; FETCH c INTO x;",
+    ],
+)
+def test_other_texts_are_of_no_formal_language(text: str) -> None:
+    assert language_of(text) is None
+
+
 def declaration(text: str, language: LanguageName = "lean") -> Declaration:
     (found,) = read_formal(text, language).declarations
     return found
