@@ -361,6 +361,10 @@ def search(
 
             chosen = ranking.chosen(variant)
             text, labels = opened.labels.chosen(query)
+            tags = [opened.labels.known.get(f"tag:{name}".casefold(), "") for name in tag or ()]
+            if all(tags):  # of documents
+                labels += tags
+                posts = PostFilter.of((), year or ())
             topic = ranking.topic(text)
             if labels or as_json:
                 hits, counts = opened.search_chosen(topic, labels, chosen, depth, posts)

@@ -71,6 +71,19 @@ def test_references_are_learnt_from_a_blueprint_alone(tmp_path: Path) -> None:
     assert "web.tex#tube" in found["cited"]
 
 
+@pytest.mark.parametrize("query", [("group tag:algebra",), ("group", "--tag", "Algebra/groups")])
+def test_a_search_chooses_by_the_tags_of_front_matter(
+    tmp_path: Path, query: tuple[str, ...]
+) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("---\ntags: [algebra/groups]\n---\n# A\n\nA group.\n")
+    (tmp_path / "notes" / "b.md").write_text("# B\n\nA group, a group.\n")
+    place = ("--data", tmp_path / "notes", "--indexes", tmp_path / "i")
+    arqmath("index", "docs", *place)
+    printed = arqmath("search", "docs", *query, "--json", *place).stdout
+    assert [hit["doc_id"] for hit in json.loads(printed)["results"]] == ["a.md#a"]
+
+
 def test_forty_statements_of_pretext_are_documents_with_all_formulas(tmp_path: Path) -> None:
     kinds = "theorem lemma corollary definition example exercise remark proposition".split()
     chapters = {}
