@@ -305,7 +305,7 @@ def _of_json(where: str, line: str) -> UserDocument:
         expected = 'expected a row such as {"id": "1", "text": "A triangle"}'
         raise InputError(f"{where}: {faults(error)}; {expected}") from None
 
-    given = {name: value for name, value in row if value is not None}
+    given = {name: value for name, value in vars(row).items() if value is not None}
     text, repaired = with_lost_escapes(row.text)
     return UserDocument(**given | {"text": text, "repaired": repaired})
 

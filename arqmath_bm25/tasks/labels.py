@@ -34,12 +34,14 @@ def labels_of(document: UserDocument) -> str:
     labels = [f"tag:{_BLANKS.sub('-', tag.strip())}" for tag in document.tags]
     if document.type:
         labels.append(f"type:{_BLANKS.sub('-', document.type)}")
-    file = PurePosixPath(document.doc_id.partition("#")[0])
-    ending = file.suffix.lower()
-    if ending in _TYPES:
-        labels.append(f"type:{_TYPES[ending]}")
-    if ending in READERS:
-        labels += [f"in:{folder}" for folder in file.parents[:-1]]
+    name, _, _ = document.doc_id.partition("#")
+    if "." in name:  # ids of rows seldom are names of files
+        file = PurePosixPath(name)
+        ending = file.suffix.lower()
+        if ending in _TYPES:
+            labels.append(f"type:{_TYPES[ending]}")
+        if ending in READERS:
+            labels += [f"in:{folder}" for folder in file.parents[:-1]]
     return "\t".join(dict.fromkeys(labels))
 
 
