@@ -163,6 +163,8 @@ def _written(node: Any, level: int) -> Iterator[str]:
         yield markup.formula(node.astext())
     elif name == "literal":
         yield f"<code>{escape(node.astext())}</code>"
+    elif name == "image":
+        yield f'<img src="{escape(node["uri"])}" alt="{escape(node.get("alt", ""))}">'
     elif name in ("literal_block", "doctest_block"):
         yield markup.code_block(node.astext())
     elif name == "title" and node.parent.tagname == "section":

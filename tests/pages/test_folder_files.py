@@ -264,7 +264,7 @@ def test_files_are_sent_to_others_only_if_asked(
             server.kill()
 
 
-def test_pictures_of_latex_are_shown_or_linked(tmp_path: Path) -> None:
+def test_pictures_of_latex_and_rst_are_shown_or_linked(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     (notes / "figs").mkdir(parents=True)
     for name in ("figs/photo.png", "figs/plot.pdf", "secret.pdf"):
@@ -274,9 +274,11 @@ def test_pictures_of_latex_are_shown_or_linked(tmp_path: Path) -> None:
         r"\graphicspath{{figs/}}\section{A}\includegraphics[width=1cm]{photo}"
         r"\includegraphics{plot.pdf}\includegraphics{gone}"
     )
+    (notes / "b.rst").write_text("B\n=\n\n.. image:: figs/photo.png\n   :alt: shot\n")
     with running(folder_site(notes, tmp_path / "indexes")) as address:
         client = Client(address)
         assert pictures(client, "a.tex#a") == {"": "/files/figs/photo.png"}
+        assert pictures(client, "b.rst#b") == {"shot": "/files/figs/photo.png"}
         (link,) = page(client, "/documents/a.tex%23a").css(".post a")
         assert link.attributes["href"] == "/files/figs/plot.pdf"
         headers = head(client, "/files/figs/plot.pdf").headers
