@@ -7,7 +7,7 @@ import re
 from functools import cached_property
 from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from arqmath_bm25.collection.folder_texts import inside
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.collection.own_documents import UserDocument
     from arqmath_bm25.tasks.open_index import Index
 
-_TYPES: Final = {
+_TYPES = {
     ".pdf": "application/pdf",
     ".png": "image/png",
     ".jpg": "image/jpeg",
@@ -25,7 +25,7 @@ _TYPES: Final = {
     ".webp": "image/webp",
     ".svg": "image/svg+xml",
 }
-_FIGURE: Final = re.compile(r'<img src="/([^"]+\.pdf)"', re.IGNORECASE)
+_FIGURE = re.compile(r'<img src="/([^"]+\.pdf)"', re.IGNORECASE)
 
 
 class FolderFiles:

@@ -9,7 +9,6 @@ from functools import lru_cache
 from html import unescape
 from itertools import chain
 from threading import Lock
-from typing import Final
 
 from markupsafe import Markup
 
@@ -26,29 +25,29 @@ from arqmath_bm25.collection.posts import QUESTION, Post
 from arqmath_bm25.pages.latex_to_mathml import render
 from arqmath_bm25.tasks import configured
 
-_LETTERS: Final = re.compile(r"[^\W\d_]{2,}")
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
 
 # A word, or an entity, of text that is HTML already.
-_WORD: Final = re.compile(rf"&#?\w+;|{_LETTERS.pattern}")
-_IMG: Final = r'<img\b([^<>"]*(?:"[^"]*"[^<>"]*)*)>'
-_PICTURE: Final = re.compile(rf'<a\b[^<>"]*(?:"[^"]*"[^<>"]*)*>\s*{_IMG}\s*</a>|{_IMG}')
-_LINK: Final = re.compile(r'<a href="([^"]*)"[^<>]*>((?>(?:(?!</a>).)*))</a>', re.DOTALL)
-_REL: Final = 'rel="noopener noreferrer nofollow"'
-_ATTRIBUTE: Final = re.compile(r'(src|alt)="([^"]*)"')
+_WORD = re.compile(rf"&#?\w+;|{_LETTERS.pattern}")
+_IMG = r'<img\b([^<>"]*(?:"[^"]*"[^<>"]*)*)>'
+_PICTURE = re.compile(rf'<a\b[^<>"]*(?:"[^"]*"[^<>"]*)*>\s*{_IMG}\s*</a>|{_IMG}')
+_LINK = re.compile(r'<a href="([^"]*)"[^<>]*>((?>(?:(?!</a>).)*))</a>', re.DOTALL)
+_REL = 'rel="noopener noreferrer nofollow"'
+_ATTRIBUTE = re.compile(r'(src|alt)="([^"]*)"')
 
 # How many words, and how many formulas, are kept with their stems and symbols.
-_CACHE_SIZE: Final = 1 << 15
+_CACHE_SIZE = 1 << 15
 
 # Stemmers are not thread-safe.
-_analyze: Final = WordAnalyzer()
-_stemmer_lock: Final = Lock()
+_analyze = WordAnalyzer()
+_stemmer_lock = Lock()
 
 # Formulas of fewer symbols are in every post, so they are not marked.
-_MIN_SYMBOLS: Final = 3
+_MIN_SYMBOLS = 3
 
 # Formulas that share so much of the symbols of a formula of the query are similar to it.
-_MIN_SIMILARITY: Final = 0.5
-_SENTENCE: Final = re.compile(r"(?<=[.?!])\s+|\n")
+_MIN_SIMILARITY = 0.5
+_SENTENCE = re.compile(r"(?<=[.?!])\s+|\n")
 
 
 class PostWriter:

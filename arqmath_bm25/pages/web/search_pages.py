@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Container, Mapping
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
@@ -81,7 +81,7 @@ _PROBLEMS = {
     503: "Not possible now",
 }
 
-_CHANGED: Final = (
+_CHANGED = (
     "Something that this page needs is missing or has changed since it was indexed. What the "
     "server prints says what, and what to do."
 )
