@@ -359,10 +359,12 @@ def _write_note(renderer: Any, tokens: Any, number: int, options: Any, env: Any)
 def _write_image(renderer: Any, tokens: Any, number: int, options: Any, env: Any) -> str:
     """Write a picture; one that is a paragraph has a caption."""
     token = tokens[number]
+    alt = escape(token.content)
     caption = ""
     if len(tokens) == 1 and " " in token.content:
+        alt = ""
         caption = f"<br>{renderer.renderInline(token.children, options, env)}"
-    return f'<img src="{escape(token.attrs["src"])}" alt="">{caption}'
+    return f'<img src="{escape(token.attrs["src"])}" alt="{alt}">{caption}'
 
 
 def _write_html(_: Any, tokens: Any, number: int, *__: Any) -> str:
