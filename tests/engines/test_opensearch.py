@@ -7,8 +7,6 @@ import signal
 import socket
 import subprocess
 import time
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Timer
@@ -25,7 +23,6 @@ from arqmath_bm25.engines.opensearch import cluster_index, connection
 from arqmath_bm25.engines.opensearch.cluster_index import (
     add_replicas,
     is_loaded,
-    load_documents,
     remove_index,
     stored_indexes,
 )
@@ -416,14 +413,16 @@ def test_a_load_goes_on_when_all_nodes_were_killed(
     client.close()
 
 
-@contextmanager
-def full_disks(client: Any, index: ClusterIndex) -> Iterator[Callable[[], None]]:
-    """Yield a function that fills the disks, until the cluster blocks an index; then make room."""
-    disk = "cluster.routing.allocation.disk."
+@slow
+def test_a_full_disk_of_a_node_stops_a_load_until_there_is_room(
+    client: Any, hosts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index, disk = described("full", 500), "cluster.routing.allocation.disk."
     full: dict[str, object] = dict.fromkeys(
         (f"{disk}watermark.{stage}" for stage in ("low", "high", "flood_stage")), "9000tb"
     )
     full |= {f"{disk}threshold_enabled": True, "cluster.info.update.interval": "10s"}
+    documents = written(tmp_path / "documents", 500)
 
     def blocked() -> bool:
         settings = client.indices.get_settings(index=index.name)[index.name]["settings"]["index"]
@@ -435,46 +434,19 @@ def full_disks(client: Any, index: ClusterIndex) -> Iterator[Callable[[], None]]
             time.sleep(0.2)
 
     try:
-        yield fill
+        with monkeypatch.context() as patched:
+            patched.setattr(connection, "_PATIENCE", 1.0)
+            in_the_midst(patched, fill)
+            with pytest.raises(InterruptedWorkError, match=r"blocked by.*; its nodes lack disk"):
+                load(hosts, index, documents)
     finally:
         client.cluster.put_settings(body={"transient": dict.fromkeys(full)})
         # Nor does a cluster whose disks are full make an index; it forgets that by itself only
         # while it watches them.
         none: dict[str, object] = {"cluster.blocks.create_index": None}
         client.cluster.put_settings(body={"transient": none, "persistent": none})
-        client.indices.put_settings(
-            index=index.name, body={"index.blocks.read_only_allow_delete": None}
-        )
-
-
-@slow
-def test_a_full_disk_of_a_node_stops_a_load_until_there_is_room(
-    client: Any, hosts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index = described("full", 500)
-    documents = written(tmp_path / "documents", 500)
-    with full_disks(client, index) as fill, monkeypatch.context() as patched:
-        patched.setattr(connection, "_PATIENCE", 1.0)
-        in_the_midst(patched, fill)
-        with pytest.raises(InterruptedWorkError, match=r"blocked by.*; its nodes lack disk"):
-            load(hosts, index, documents)
+    client.indices.put_settings(
+        index=index.name, body={"index.blocks.read_only_allow_delete": None}
+    )
     load(hosts, index, documents)
     assert OpenSearchSearcher(client, index).count == 500
-
-
-@slow
-def test_a_full_disk_of_a_node_stops_a_change_until_there_is_room(
-    client: Any, hosts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    former, changed = described("before", 500), described("after", 499)
-    load(hosts, former, written(tmp_path / "documents", 500))
-    change = partial(load_documents, hosts, changed, [], copied=former.name, gone=["7"])
-    with full_disks(client, former) as fill, monkeypatch.context() as patched:
-        patched.setattr(connection, "_PATIENCE", 1.0)
-        fill()
-        with pytest.raises(InterruptedWorkError, match=r"blocked by.*; its nodes lack disk"):
-            change()
-        assert OpenSearchSearcher(client, former).count == 500
-    change()
-    hits = OpenSearchSearcher(client, changed).search({"contents": {"w0": 1.0}}, 500)
-    assert len(hits) == 499
