@@ -52,7 +52,7 @@ def test_a_line_says_when_who_what_and_whether_it_was_undone(results: Path) -> N
     with judging(results) as session:
         session.label(HITS[0], "High")
         session.label(HITS[1], "Low")
-        session.undo(HITS[1])
+        session.undo(HITS[1], "Low")
     lines = [entry._replace(when=entry.when[10:11]) for entry in read_journal(journal(results))]
     assert lines == [
         ("T", "anna.csv", "A.1", "0", "0", "High", False),
@@ -70,9 +70,9 @@ def test_labels_may_be_saved_in_a_new_folder(tmp_path: Path) -> None:
 
 def test_undo_reaches_back_over_restarts(results: Path) -> None:
     judge(results, "High", "Low")
-    for hit in (HITS[1], HITS[0]):
+    for hit, label in ((HITS[1], "Low"), (HITS[0], "High")):
         with judging(results) as session:
-            session.undo(hit)
+            session.undo(hit, label)
     assert labels(results) == {}
 
 
@@ -98,9 +98,20 @@ def test_a_label_cannot_be_changed_in_silence(results: Path) -> None:
         session.label(HITS[0], "High")  # a form that was sent twice
         session.label(HITS[1], "Low")
         with pytest.raises(InputError, match="last label is another one"):
-            session.undo(HITS[0])
+            session.undo(HITS[0], "High")
     assert labels(results) == {"0": "High", "1": "Low"}
     assert len(list(read_journal(journal(results)))) == 2
+
+
+def test_what_is_undone_is_what_the_page_showed(results: Path) -> None:
+    """Not the label that an editor has put there meanwhile."""
+    judge(results, "High", "Low")
+    with judging(results) as session:
+        edit_a_label(results)
+        with pytest.raises(InputError, match="last label is another one"):
+            session.undo(HITS[1], "Low")
+        session.undo(HITS[1], "Medium")
+    assert labels(results) == {"0": "High"}
 
 
 def edit_a_label(results: Path) -> None:
@@ -161,7 +172,7 @@ def test_results_that_cannot_be_taken_over_are_refused_and_kept(
         with pytest.raises(InputError, match=message):
             session.label(HITS[1], "Low")
         with pytest.raises(InputError, match=message):
-            session.undo(HITS[0])
+            session.undo(HITS[0], "High")
     assert results.read_text() == HEADER + rows
     assert [entry.label for entry in read_journal(journal(results))] == ["High"]
 
@@ -180,7 +191,7 @@ def test_columns_of_others_are_not_lost(results: Path) -> None:
 def test_labels_without_a_journal_begin_one(results: Path) -> None:
     results.write_text(HEADER + "A.1,0,0,High\nA.1,1,1,Low\n")
     with judging(results) as session:
-        session.undo(HITS[1])
+        session.undo(HITS[1], "Low")
     assert labels(results) == {"0": "High"}
 
 

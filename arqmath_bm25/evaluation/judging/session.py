@@ -127,14 +127,14 @@ class Session:
             self._append(hit, label)
         self._write_results()
 
-    def undo(self, hit: HitKey) -> None:
-        """Undo the last label; InputError if it is not the label of `hit`."""
+    def undo(self, hit: HitKey, label: str) -> None:
+        """Undo the last label; InputError if it is not this label of `hit`."""
         self._adopt_edits()
-        last = next(reversed(self.labels), None)
-        if hit != last:
+        last = next(reversed(self.labels.items()), None)
+        if last != (hit, label):
             raise InputError("The last label is another one now.")
 
-        self._append(hit, self.labels[hit], undone=True)
+        self._append(hit, label, undone=True)
         self._write_results()
 
     def _adopt_edits(self) -> None:

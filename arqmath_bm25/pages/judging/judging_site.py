@@ -157,12 +157,12 @@ class JudgingSite:
 
     async def _undo(self, request: Request) -> Response:
         """Undo the last label."""
-        hit, _ = await self._read_form(request)
-        self._session.undo(hit)
+        hit, label = await self._read_form(request)
+        self._session.undo(hit, label)
         return RedirectResponse(self.path, 303)
 
     async def _read_form(self, request: Request) -> tuple[HitKey, str]:
-        """Read a form that a page of this server sent: a hit, and a label if there is one."""
+        """Read a form that a page of this server sent: a hit and its label."""
         body = b""
         async for chunk in request.stream():
             body += chunk
