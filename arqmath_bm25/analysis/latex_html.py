@@ -474,7 +474,7 @@ class _LatexWriter:
             self._expand(use[0])
 
     def _expand(self, text: str) -> None:
-        """Write what a macro or an environment of the source means here."""
+        """Write the expansion of a macro or an environment of the source."""
         self._uses -= 1
         if self._is_in_source:
             self._after_macro = self._offset + self._place

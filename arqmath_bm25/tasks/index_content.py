@@ -57,7 +57,7 @@ class IndexContent:
 
     @classmethod
     def of_store(cls, store: Path, collection: Collection, task: Task | None = None) -> Self:
-        """Return what a store is made of now, by the settings and options of its manifest.
+        """Return the present content of a store, by the settings and options of its manifest.
 
         Raises NoIndexError if that is damaged or its rows are gone, InputError if its settings name
         code that no configuration has named.
