@@ -29,6 +29,8 @@ _IN_XML: Final = re.compile(
 _PROLOGUE: Final = re.compile(r"\A\s*(?:<\?xml[^<>]*\?>\s*)?(?:<!DOCTYPE[^<>\[\]]*>)?")
 _TAKE_IN: Final = MARKDOWN | _XML | {".tex", ".ltx"}
 _COMMAND: Final = re.compile(r"\\[A-Za-z@]+\*?(?:\[[^\[\]]*\])?(?:\{[^{}]*\})*")
+_NAME: Final = re.compile(r"\\([A-Za-z]+)")
+_TAKES_IN: Final = re.compile(r"\\(?:sub)?(?:input|include|import|file)")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _PICTURES: Final = ("", ".png", ".jpg", ".jpeg", ".svg", ".pdf")
 _DEEPEST: Final = 100  # files within files
@@ -105,7 +107,8 @@ class SourceInputs:
         if path.suffix.lower() in _XML:
             return self._xml(text, path.parent, 0)
         text = without_comments(text)
-        self._preamble, _, own = text.partition(BEGIN)
+        self._preamble, begin, own = text.partition(BEGIN)
+        text = self._preamble + begin + self._with_macros(own)
         source = self._latex(text, (path.parent, path.parent), 0)
         self.is_frame = 2 * _words(own) <= _words(source.partition(BEGIN)[2])
         return source
@@ -161,6 +164,25 @@ class SourceInputs:
 
         written.append(text[done:])
         return "".join(written)
+
+    def _with_macros(self, text: str) -> str:
+        """Return LaTeX in which the macros that take in files are expanded."""
+        macros = {}
+        for name, macro in preamble_macros(self._preamble).items():
+            if _TAKES_IN.search(macro.body):
+                macros[name] = macro
+        if not macros:
+            return text
+
+        written = []
+        done = 0
+        for command in _NAME.finditer(text):
+            macro = macros.get(command[1])
+            use = macro and macro.expanded_use(text, command.end())
+            if use and command.start() >= done:
+                written += text[done : command.start()], use[0]
+                done = use[1]
+        return "".join([*written, text[done:]])
 
     def _step(self, step: re.Match[str], folders: tuple[Path, ...], depth: int) -> str:
         """Carry out a command, and return its replacement."""

@@ -45,12 +45,14 @@ def document(body: str, preamble: str = "") -> str:
         (r"\input{\chapters/one}", "ch/one.tex"),
         (r"\InputIfFileExists{ch/one}{}{}", "ch/one.tex"),
         (r"\ifdraft\else\input{ch/one}\fi", "ch/one.tex"),
+        (r"\chapterfile[2]{one}", "ch/one.tex"),
     ],
 )
 def test_what_tex_takes_in_is_read_within_the_main_file(
     tmp_path: Path, command: str, file: str
 ) -> None:
     preamble = r"\newcommand{\chapters}{ch}\newif\ifdraft"
+    preamble += r"\newcommand{\chapterfile}[2][1]{\clearpage\setcounter{page}{#1}\input{ch/#2}}"
     main = document(f"\\section{{Zero}} words\n\n{command}\n\nafter", preamble)
     parts = parts_of(tmp_path, {"book.tex": main, file: "\\section{One}\nFirst words.\n"})
     assert [part.title for part in parts] == ["Zero", "One"]
