@@ -12,30 +12,30 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape, unescape
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.macros import Macro, Macros, argument_at, definitions, environment_names
 from arqmath_bm25.analysis.nesting import closing_edge
 from arqmath_bm25.core.tables import names_in, read_table
 
-_TABLE: Final[dict[str, Any]] = read_table(__file__)
-_MATH: Final = names_in(_TABLE["math"])
-_CODE: Final = names_in(_TABLE["code"])
-_DROPPED: Final = names_in(_TABLE["dropped"])
-_REFERENCES: Final = names_in(_TABLE["references"])
-_SILENT: Final = dict.fromkeys(_REFERENCES, 1)
+_TABLE: dict[str, Any] = read_table(__file__)
+_MATH = names_in(_TABLE["math"])
+_CODE = names_in(_TABLE["code"])
+_DROPPED = names_in(_TABLE["dropped"])
+_REFERENCES = names_in(_TABLE["references"])
+_SILENT = dict.fromkeys(_REFERENCES, 1)
 for _count, _names in enumerate(_TABLE["silent"]):
     _SILENT.update(dict.fromkeys(_names.split(), _count))
-_IN_WORDS: Final = names_in(_TABLE["in_words"])
-_DEFINITIONS: Final = names_in(_TABLE["definitions"])
+_IN_WORDS = names_in(_TABLE["in_words"])
+_DEFINITIONS = names_in(_TABLE["definitions"])
 # Commands that Markdown may have too.
-_KNOWN: Final = _IN_WORDS | {*_SILENT, *_TABLE["fonts"], "ensuremath", "footnote", "href", "url"}
-_HEADINGS: Final = ("part", "chapter", "section", "subsection", "subsubsection", "frametitle")
-MATH_ENVIRONMENT: Final = rf"\\begin\{{(?P<name>(?:{'|'.join(sorted(_MATH))})\*?)\}}"
+_KNOWN = _IN_WORDS | {*_SILENT, *_TABLE["fonts"], "ensuremath", "footnote", "href", "url"}
+_HEADINGS = ("part", "chapter", "section", "subsection", "subsubsection", "frametitle")
+MATH_ENVIRONMENT = rf"\\begin\{{(?P<name>(?:{'|'.join(sorted(_MATH))})\*?)\}}"
 
-_OPTION: Final = r"(?:[ \t]{0,9}\[[^\[\]]{0,200}\])"
-_TOKEN: Final = re.compile(
+_OPTION = r"(?:[ \t]{0,9}\[[^\[\]]{0,200}\])"
+_TOKEN = re.compile(
     r"(?P<comment>%[^\n]*+(?:\n[ \t]*+(?!\n))?)"
     rf"|\\(?:verb\*?|lstinline{_OPTION}?|mintinline{_OPTION}?\{{[^{{}}\n]{{0,40}}\}})"
     r"(?:(?P<bar>[^\sA-Za-z*{\[])(?P<verb>[^\n]{0,999}?)(?P=bar)|\{(?P<inline>[^{}\n]{0,999})\})"
@@ -48,67 +48,65 @@ _TOKEN: Final = re.compile(
     r"|(?P<ligature>---?|``|''|~)",
     re.DOTALL,
 )
-_LIGATURES: Final = {"---": "—", "--": "–", "``": "“", "''": "”", "~": " "}
+_LIGATURES = {"---": "—", "--": "–", "``": "“", "''": "”", "~": " "}
 # Text in braces, which may hold some more with one more within.
-_INNERMOST: Final = r"\{[^{}]{0,200}\}"
-_INNER: Final = rf"\{{(?>[^{{}}]{{0,200}}(?:{_INNERMOST}[^{{}}]{{0,200}}){{0,9}})\}}"
-_ARGUMENT: Final = rf"\{{(?>[^{{}}]{{0,999}}(?:{_INNER}[^{{}}]{{0,200}}){{0,9}})\}}"
-_ARGUMENTS: Final = re.compile(rf"{_OPTION}{{0,3}}(?:{_ARGUMENT}{_OPTION}{{0,2}}){{0,9}}")
-_OPTIONS: Final = re.compile(rf"(?:{_OPTION}|<[^<>]{{0,40}}>|\([lr]{{1,2}}\)){{0,3}}")
-_SLIDES: Final = re.compile(r"<(?:[0-9.+-]|\w{1,20}@)[^<>\n]{0,40}>")  # of beamer
+_INNERMOST = r"\{[^{}]{0,200}\}"
+_INNER = rf"\{{(?>[^{{}}]{{0,200}}(?:{_INNERMOST}[^{{}}]{{0,200}}){{0,9}})\}}"
+_ARGUMENT = rf"\{{(?>[^{{}}]{{0,999}}(?:{_INNER}[^{{}}]{{0,200}}){{0,9}})\}}"
+_ARGUMENTS = re.compile(rf"{_OPTION}{{0,3}}(?:{_ARGUMENT}{_OPTION}{{0,2}}){{0,9}}")
+_OPTIONS = re.compile(rf"(?:{_OPTION}|<[^<>]{{0,40}}>|\([lr]{{1,2}}\)){{0,3}}")
+_SLIDES = re.compile(r"<(?:[0-9.+-]|\w{1,20}@)[^<>\n]{0,40}>")  # of beamer
 # After a command that no table has: options before its argument, points, a value.
-_UNREAD: Final = re.compile(
-    r"\[[^\[\]\n]{0,200}\](?=\{)|\[[0-9.]{1,5}\]|[ \t]?=[ \t]?-?[0-9.]+[a-z]{0,2}"
-)
-_LENGTH: Final = r"[ \t]?-?[0-9.]{1,9}[ \t]?[a-z]{2,4}\b"
-_LENGTHS: Final = re.compile(rf"{_LENGTH}(?:[ \t](?:plus|minus){_LENGTH}){{0,2}}")
-_GROUP: Final = r"\{(?:[^{}]|\{[^{}]{0,400}\}){0,400}\}"
-BALANCED: Final = rf"\s{{0,9}}\[((?:[^\[\]{{}}]|{_GROUP}){{0,400}})\]"
-_OPTIONAL: Final = re.compile(BALANCED)
-_LABEL: Final = re.compile(r"\s{0,99}\\label\s{0,9}\{([^{}\n]{1,200})\}")
-_LABEL_INSIDE: Final = re.compile(r"\\label\s{0,9}\{([^{}\n]{1,200})\}")
-_COMMENT: Final = re.compile(r"(?<!\\)((?>(?:\\\\)*))%[^\n]*+(?:\n[ \t]*+)?")
-VERBATIM: Final = (
+_UNREAD = re.compile(r"\[[^\[\]\n]{0,200}\](?=\{)|\[[0-9.]{1,5}\]|[ \t]?=[ \t]?-?[0-9.]+[a-z]{0,2}")
+_LENGTH = r"[ \t]?-?[0-9.]{1,9}[ \t]?[a-z]{2,4}\b"
+_LENGTHS = re.compile(rf"{_LENGTH}(?:[ \t](?:plus|minus){_LENGTH}){{0,2}}")
+_GROUP = r"\{(?:[^{}]|\{[^{}]{0,400}\}){0,400}\}"
+BALANCED = rf"\s{{0,9}}\[((?:[^\[\]{{}}]|{_GROUP}){{0,400}})\]"
+_OPTIONAL = re.compile(BALANCED)
+_LABEL = re.compile(r"\s{0,99}\\label\s{0,9}\{([^{}\n]{1,200})\}")
+_LABEL_INSIDE = re.compile(r"\\label\s{0,9}\{([^{}\n]{1,200})\}")
+_COMMENT = re.compile(r"(?<!\\)((?>(?:\\\\)*))%[^\n]*+(?:\n[ \t]*+)?")
+VERBATIM = (
     rf"\\begin\{{(?P<name>(?:{'|'.join(sorted(_CODE))})\*?)\}}(?>(?:(?!\\end\{{(?P=name)\}})(?s:.))*)"
     r"|\\(?:verb\*?|lstinline(?:\[[^\[\]\n]{0,200}\])?)"
     r"(?:(?P<bar>[^\sA-Za-z*{\[])[^\n]{0,999}?(?P=bar)|\{[^{}\n]{0,999}\})"
 )
-_OR_COMMENT: Final = re.compile(
+_OR_COMMENT = re.compile(
     rf"{VERBATIM}|\\(?:url|href|path|nolinkurl)[ \t]*\{{[^{{}}\n]*+\}}|\\(?s:.)|%[^\n]*+"
 )
-_DOCUMENT: Final = re.compile(
+_DOCUMENT = re.compile(
     r"^(?:[^%\\\n]|\\(?!begin\{document\}).){0,999}\\begin\{document\}", re.MULTILINE
 )
-_CONDITION: Final = re.compile(r"(?P<open>\\if[A-Za-z@]*+)|(?P<close>\\fi(?![A-Za-z@]))")
-_IN_FORMULA: Final = re.compile(r"\\.|[${}]|\n[ \t]*+\n", re.DOTALL)
-_NEW_ENVIRONMENT: Final = re.compile(
+_CONDITION = re.compile(r"(?P<open>\\if[A-Za-z@]*+)|(?P<close>\\fi(?![A-Za-z@]))")
+_IN_FORMULA = re.compile(r"\\.|[${}]|\n[ \t]*+\n", re.DOTALL)
+_NEW_ENVIRONMENT = re.compile(
     r"\\(?:re)?newenvironment\*?\s{0,9}\{(?P<name>[A-Za-z]{1,40}\*?)\}"
     r"(?:\[(?P<count>[0-9])\])?(?:\[(?P<default>[^\[\]]{0,99})\])?"
 )
-_EXCLUDED: Final = re.compile(r"\\excludecomment\{([A-Za-z]{1,40})\}")
+_EXCLUDED = re.compile(r"\\excludecomment\{([A-Za-z]{1,40})\}")
 # \newtheorem{satz}[thm]{Satz}, \declaretheorem[name=Satz]{satz}, \newtcbtheorem{satz}{Satz}{}{th}.
-_NEW_STATEMENT: Final = re.compile(
+_NEW_STATEMENT = re.compile(
     r"\\(?:(?:sp)?newtheorem|new(?:md|framed|shaded)theorem(?:env)?|(?P<by_options>declaretheorem)"
     r"|(?P<box>newtcbtheorem))(?![A-Za-z])\*?"
     rf"(?P<options>{BALANCED})?\s{{0,9}}\{{(?P<names>[^{{}}\n]{{1,99}})\}}"
     rf"(?P<more>{BALANCED})?"
 )
 # Options of statements and of their declarations that name them.
-_VALUE: Final = re.compile(
+_VALUE = re.compile(
     r"(?:\A|[\[,])\s{0,9}(?:frame)?(?P<key>name|title|heading|note|label|restate|style)\s{0,9}=\s{0,9}"
     r"(?:\{(?P<braced>(?:[^{}]|\{[^{}]{0,400}\}){0,400})\}|(?P<bare>[^,{}\[\]]*))"
 )
-_TITLES: Final = ("name", "title", "heading", "note")
-BESIDE_TITLE: Final = re.compile(r"\\(?:thanks|footnote)\{(?:[^{}]|\{[^{}]{0,400}\}){0,400}\}")
-_MEANS: Final = re.compile(r"\\begin\{|\\(?:sub){0,2}section|#1")
-_END: Final = re.compile(r"\\end\{[^{}\s]{1,40}\}")
-_BRACED: Final = re.compile(r"\s{0,9}\{")
-BEGINS_MATH: Final = re.compile(MATH_ENVIRONMENT)
-_EMPTY_ROW: Final = re.compile(r"<tr><td>\s*+</td></tr></table>")
-_LONGEST: Final = 20_000  # characters of a formula
-_LONGEST_DEFINITION: Final = 3_000
-_DEEPEST: Final = 20  # macros within macros, arguments within arguments
-_MOST_USES: Final = 20_000  # of macros in prose
+_TITLES = ("name", "title", "heading", "note")
+BESIDE_TITLE = re.compile(r"\\(?:thanks|footnote)\{(?:[^{}]|\{[^{}]{0,400}\}){0,400}\}")
+_MEANS = re.compile(r"\\begin\{|\\(?:sub){0,2}section|#1")
+_END = re.compile(r"\\end\{[^{}\s]{1,40}\}")
+_BRACED = re.compile(r"\s{0,9}\{")
+BEGINS_MATH = re.compile(MATH_ENVIRONMENT)
+_EMPTY_ROW = re.compile(r"<tr><td>\s*+</td></tr></table>")
+_LONGEST = 20_000  # characters of a formula
+_LONGEST_DEFINITION = 3_000
+_DEEPEST = 20  # macros within macros, arguments within arguments
+_MOST_USES = 20_000  # of macros in prose
 
 
 def latex_html(text: str, offset: int = 0, preamble: Macros | None = None) -> str:

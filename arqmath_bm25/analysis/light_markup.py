@@ -5,13 +5,13 @@ references, calls with content, comments; its formulas, which are no LaTeX, beco
 """
 
 import re
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.nesting import closing_edge
 
-_FENCE: Final = "::::::"
-_DEEPEST: Final = 9  # calls within calls
+_FENCE = "::::::"
+_DEEPEST = 9  # calls within calls
 
 
 class LightText(NamedTuple):
@@ -24,17 +24,15 @@ class LightText(NamedTuple):
 
 # org
 
-_KEYWORD: Final = re.compile(r"#\+(?P<key>[A-Za-z_]+):[ \t]*(?P<value>.*)")
-_BLOCK: Final = re.compile(
-    r"#\+(?P<edge>begin|end)_(?P<name>\w+)[ \t]*(?P<title>.*)", re.IGNORECASE
-)
-_ORG_HEADING: Final = re.compile(
+_KEYWORD = re.compile(r"#\+(?P<key>[A-Za-z_]+):[ \t]*(?P<value>.*)")
+_BLOCK = re.compile(r"#\+(?P<edge>begin|end)_(?P<name>\w+)[ \t]*(?P<title>.*)", re.IGNORECASE)
+_ORG_HEADING = re.compile(
     r"(?P<stars>\*{1,9})[ \t]+(?:(?:TODO|DONE|NEXT|WAITING)[ \t]+)?(?:\[#[A-Z]\][ \t]+)?"
     r"(?P<title>.*?)(?:[ \t]+:[\w@:]+:)?[ \t]*"
 )
-_DRAWER: Final = re.compile(r":(?P<key>[\w-]+):[ \t]*(?P<value>.*)")
+_DRAWER = re.compile(r":(?P<key>[\w-]+):[ \t]*(?P<value>.*)")
 # Pictures, links, code, citations, references, footnotes and rules of tables, as in Markdown.
-_IN_LINES: Final = [
+_IN_LINES = [
     (re.compile(pattern), written)
     for pattern, written in (
         (r"\[\[[^\[\]\n]+\.(?:png|jpe?g|gif|svg|pdf)\]\]", ""),
@@ -49,11 +47,11 @@ _IN_LINES: Final = [
         (r"(?<=-)\+(?=-)", "|"),
     )
 ]
-_CODE_BLOCKS: Final = ("src", "example")
-_HIDDEN_BLOCKS: Final = ("export", "comment")
-_PLANNING: Final = re.compile(r"(?:SCHEDULED|DEADLINE|CLOSED):[ \t]")
-_OPTIONS: Final = re.compile(r":options[ \t]{1,9}\[([^\[\]]*)\]")  # of a block: its title
-_RULE: Final = re.compile(r"\A(?:-{2,}|={2,})\Z")  # which underlines no heading
+_CODE_BLOCKS = ("src", "example")
+_HIDDEN_BLOCKS = ("export", "comment")
+_PLANNING = re.compile(r"(?:SCHEDULED|DEADLINE|CLOSED):[ \t]")
+_OPTIONS = re.compile(r":options[ \t]{1,9}\[([^\[\]]*)\]")  # of a block: its title
+_RULE = re.compile(r"\A(?:-{2,}|={2,})\Z")  # which underlines no heading
 
 
 def org_markdown(text: str) -> LightText:
@@ -115,24 +113,24 @@ def _directive(name: str, title: str, label: str) -> str:
 
 # Typst
 
-_SKIPPED: Final = re.compile(
+_SKIPPED = re.compile(
     r"(?P<code>`+[^`]*`+)|(?P<string>\"(?:[^\"\\\n]|\\.)*\")|/\*(?s:.*?)(?:\*/|\Z)|(?<!:)//[^\n]*"
 )
-_SETTING: Final = re.compile(r"^[ \t]*#(?:import|include|set|show|let)\b", re.MULTILINE)
-_TYPST_HEADING: Final = re.compile(r"^(=+)[ \t]+([^\n<]*)(?:<([\w:.-]+)>)?[ \t]*$", re.MULTILINE)
-_CALL: Final = re.compile(r"#([A-Za-z][\w.-]*)")
-_DOCUMENT: Final = re.compile(
+_SETTING = re.compile(r"^[ \t]*#(?:import|include|set|show|let)\b", re.MULTILINE)
+_TYPST_HEADING = re.compile(r"^(=+)[ \t]+([^\n<]*)(?:<([\w:.-]+)>)?[ \t]*$", re.MULTILINE)
+_CALL = re.compile(r"#([A-Za-z][\w.-]*)")
+_DOCUMENT = re.compile(
     r"^[ \t]*#(?:set[ \t]+document|show[ \t]*:[ \t]*[\w.-]+)\([^()]{0,999}?\btitle[ \t]*:[ \t]*"
     r"(?:\"([^\"\n]*)\"|\[([^\[\]\n]*)\])",
     re.MULTILINE,
 )
-_TITLE: Final = re.compile(
+_TITLE = re.compile(
     r"(?:title|name)[ \t]*:[ \t]*(?:\"([^\"\n]*)\"|\[([^\[\]\n]*)\])|^\"([^\"\n]*)\""
 )
-_LABEL: Final = re.compile(r"(?<!\s)\s*<([\w:.-]+)>")
-_REFERENCE: Final = re.compile(r"(?<![\w@])@([A-Za-z][\w:-]*(?:\.\w+)*)(?:\[[^\[\]\n]{0,99}\])?")
-_BRACKET: Final = re.compile(r"(?P<open>[(\[{])|(?P<close>[)\]}])")
-_FORMULA: Final = re.compile(r"\$([^$]*)\$")
+_LABEL = re.compile(r"(?<!\s)\s*<([\w:.-]+)>")
+_REFERENCE = re.compile(r"(?<![\w@])@([A-Za-z][\w:-]*(?:\.\w+)*)(?:\[[^\[\]\n]{0,99}\])?")
+_BRACKET = re.compile(r"(?P<open>[(\[{])|(?P<close>[)\]}])")
+_FORMULA = re.compile(r"\$([^$]*)\$")
 
 
 def typst_markdown(text: str) -> LightText:

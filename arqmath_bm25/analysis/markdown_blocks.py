@@ -9,7 +9,6 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Final
 
 from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.latex_html import (
@@ -19,22 +18,22 @@ from arqmath_bm25.analysis.latex_html import (
     latex_html,
 )
 
-_INLINE: Final = "\ue010"  # around the number of a cut
-_BLOCK: Final = "\ue011"
-_OF_HEADING: Final = "\ue012"  # around the place and the label of a heading
-_CUT: Final = re.compile(
+_INLINE = "\ue010"  # around the number of a cut
+_BLOCK = "\ue011"
+_OF_HEADING = "\ue012"  # around the place and the label of a heading
+_CUT = re.compile(
     rf"{_INLINE}(\d{{1,9}}){_INLINE}|(?:<p>)?{_BLOCK}(\d{{1,9}}){_BLOCK}(?:</p>)?"
     rf"|{_OF_HEADING}[^{_OF_HEADING}\n]{{0,200}}{_OF_HEADING}"
 )
-_TAG_WITH_CUT: Final = re.compile(rf"<[^<>{_INLINE}]*{_INLINE}[^<>]*>")
-HEADING: Final = re.compile(rf"{_OF_HEADING}(\d+):(\d+):([^{_OF_HEADING}]*){_OF_HEADING}")
-ATTRIBUTE: Final = (
+_TAG_WITH_CUT = re.compile(rf"<[^<>{_INLINE}]*{_INLINE}[^<>]*>")
+HEADING = re.compile(rf"{_OF_HEADING}(\d+):(\d+):([^{_OF_HEADING}]*){_OF_HEADING}")
+ATTRIBUTE = (
     r"(?:[#.][A-Za-z][\w:.-]{0,99}|[A-Za-z][\w-]{0,40}=(?:\"[^\"\n]{0,200}\"|[\w.%-]{1,99}))"
 )
 
-_PREFIX: Final = re.compile(r"(?>(?:[ \t]{0,9}>)*)[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++){0,9}")
-_LIST_MARK: Final = re.compile(r"[^>\s]")
-_OPENING: Final = re.compile(
+_PREFIX = re.compile(r"(?>(?:[ \t]{0,9}>)*)[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++){0,9}")
+_LIST_MARK = re.compile(r"[^>\s]")
+_OPENING = re.compile(
     r"(?P<fence>`{3,}|~{3,}|:{3,})[ \t]*"
     r"(?:\{(?P<braces>[^{}\n]{1,300})\}|(?P<word>[A-Za-z][\w-]*)(?!\S))?"
     r"[ \t]*(?P<argument>[^\n`]*)\Z"
@@ -42,41 +41,39 @@ _OPENING: Final = re.compile(
     r"[ \t]*+(?:\"(?P<title>[^\"\n]*+)\"[ \t]*+)?\Z"
     r"|===\+?[ \t]+\"(?P<tab>[^\"\n]*)\"[ \t]*\Z"
 )
-_CALLOUT: Final = re.compile(
-    r"\[!(?P<name>[\w-]{1,40})(?:\|[^\]\n]{0,99})?\][+-]?[ \t]*(?P<title>.*)\Z"
-)
-_BEGIN: Final = re.compile(r"\\begin\{([A-Za-z]{1,40}\*?)\}")
-_OPTION: Final = re.compile(
+_CALLOUT = re.compile(r"\[!(?P<name>[\w-]{1,40})(?:\|[^\]\n]{0,99})?\][+-]?[ \t]*(?P<title>.*)\Z")
+_BEGIN = re.compile(r"\\begin\{([A-Za-z]{1,40}\*?)\}")
+_OPTION = re.compile(
     r"[ \t]{0,99}(?::(?P<key>[\w-]{1,99}):|(?:#|//|%%)\||(?P<bare>title|collapse|icon|color):)"
     r"(?P<value>[^\n]*)"
 )
-_HIGHLIGHT: Final = re.compile(r"\{%-? (?:end)?highlight\b[^{}\n]{0,99}%\}\s*")  # of Jekyll
-_SHORTCODE: Final = re.compile(  # of Hugo
+_HIGHLIGHT = re.compile(r"\{%-? (?:end)?highlight\b[^{}\n]{0,99}%\}\s*")  # of Jekyll
+_SHORTCODE = re.compile(  # of Hugo
     r"\{\{[<%][ \t]*(?P<end>/?)(?P<name>[a-z]{1,20})(?![^\s>%])"
     r"(?P<values>[^{}\n]{0,300}?)[ \t]*[>%]\}\}\s*"
 )
-_FIRST_HEADING: Final = re.compile(r"\A\s*#{1,6}[ \t]+([^\n]*)")
-_INDENT: Final = re.compile(r"\A(?: {1,4}|\t)")
+_FIRST_HEADING = re.compile(r"\A\s*#{1,6}[ \t]+([^\n]*)")
+_INDENT = re.compile(r"\A(?: {1,4}|\t)")
 # Directives whose content is Markdown, or is known to have no words.
-_READ: Final = frozenset(markup.NAMED).union(
+_READ = frozenset(markup.NAMED).union(
     *(markup.NAMES[kind] for kind in ("boxes", "math", "transparent", "dropped"))
 )
-_MOST_OPTIONS: Final = 40
-_LONGEST: Final = 50_000  # characters of an environment
-_DEEPEST: Final = 8  # directives within others
-_PLAIN_VALUE: Final = re.compile(r"^(\w+):(.*)$", re.MULTILINE)
-_QUOTED_VALUE: Final = re.compile(r"([\w-]{1,40})[ \t]{0,9}=[ \t]{0,9}\"([^\"]*)\"")
-_ANY_VALUE: Final = re.compile(r"[\w-]{1,40}[ \t]{0,9}=[ \t]{0,9}(?:\"[^\"]*\"|\S+)")
-_COMMENT: Final = re.compile(r"%(?!%)|\+\+\+(?: \{.*)?\Z")  # of MyST
-_TARGET: Final = re.compile(r"\(([^()\s]{1,99})\)=[ \t]*\Z")
-_HEADING: Final = re.compile(r"( {0,3}#{1,6}[ \t]+)(?:\((?:PART|APPENDIX)(?:\\\*)?\)[ \t]+)?(.*)\Z")
-_PLACE_OF_NOTE: Final = re.compile(r"(?<!\s)\s{1,99}\^[A-Za-z0-9-]{1,99}\s{0,99}\Z")
-_UNDERLINE: Final = re.compile(r"\A {0,3}(?:=+|-+)[ \t]*\Z")
-_ATTRIBUTES: Final = re.compile(
+_MOST_OPTIONS = 40
+_LONGEST = 50_000  # characters of an environment
+_DEEPEST = 8  # directives within others
+_PLAIN_VALUE = re.compile(r"^(\w+):(.*)$", re.MULTILINE)
+_QUOTED_VALUE = re.compile(r"([\w-]{1,40})[ \t]{0,9}=[ \t]{0,9}\"([^\"]*)\"")
+_ANY_VALUE = re.compile(r"[\w-]{1,40}[ \t]{0,9}=[ \t]{0,9}(?:\"[^\"]*\"|\S+)")
+_COMMENT = re.compile(r"%(?!%)|\+\+\+(?: \{.*)?\Z")  # of MyST
+_TARGET = re.compile(r"\(([^()\s]{1,99})\)=[ \t]*\Z")
+_HEADING = re.compile(r"( {0,3}#{1,6}[ \t]+)(?:\((?:PART|APPENDIX)(?:\\\*)?\)[ \t]+)?(.*)\Z")
+_PLACE_OF_NOTE = re.compile(r"(?<!\s)\s{1,99}\^[A-Za-z0-9-]{1,99}\s{0,99}\Z")
+_UNDERLINE = re.compile(r"\A {0,3}(?:=+|-+)[ \t]*\Z")
+_ATTRIBUTES = re.compile(
     rf"[ \t]{{0,99}}\{{:?[ \t]{{0,9}}(?:-|(?:-[ \t]{{1,9}})?{ATTRIBUTE}"
     rf"(?:[ \t]{{1,9}}(?:-|{ATTRIBUTE})){{0,9}})[ \t]{{0,9}}\}}[ \t#]{{0,99}}\Z"
 )
-_ID: Final = re.compile(r"#([\w:.-]+)")
+_ID = re.compile(r"#([\w:.-]+)")
 
 
 class Cuts:

@@ -14,7 +14,7 @@ import re
 import tomllib
 from functools import lru_cache
 from html import escape, unescape
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.dollars import is_money
@@ -36,39 +36,39 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_core import StateCore
 
-_KEPT_TAGS: Final = frozenset(markup.TABLE["tags"].split())
-_LONGEST: Final = 6_000  # characters of a formula
-_LONGEST_CODE: Final = 2_000
+_KEPT_TAGS = frozenset(markup.TABLE["tags"].split())
+_LONGEST = 6_000  # characters of a formula
+_LONGEST_CODE = 2_000
 
-_FRONT_MATTER: Final = re.compile(
+_FRONT_MATTER = re.compile(
     r"\A(?P<mark>---|\+\+\+)[ \t]*\n"
     r"(?P<values>(?>(?:(?!(?:---|\.\.\.|\+\+\+)[ \t]*(?:\n|\Z))[^\n]*\n)*))"
     r"(?:---|\.\.\.|\+\+\+)[ \t]*(?:\n|\Z)"
 )
-_MYST: Final = re.compile(r"^[ \t>]*(?:`{3,}|:{3,}|~{3,})\{[a-z]|\{[a-z][a-z:.-]*\}`", re.MULTILINE)
-_TASK: Final = re.compile(r"\A\[([ xX])\](?=\s)")
-_PANDOC: Final = re.compile(r"^:::|\{#|\\@ref\(|^```\{|^bibliography:", re.MULTILINE)
+_MYST = re.compile(r"^[ \t>]*(?:`{3,}|:{3,}|~{3,})\{[a-z]|\{[a-z][a-z:.-]*\}`", re.MULTILINE)
+_TASK = re.compile(r"\A\[([ xX])\](?=\s)")
+_PANDOC = re.compile(r"^:::|\{#|\\@ref\(|^```\{|^bibliography:", re.MULTILINE)
 
 # Formulas.
-_OPENING: Final = re.compile(rf"\$\$|\$(?P<ticks>`)?|\\\\?[(\[]|{MATH_ENVIRONMENT}")
-_CLOSING: Final = {"(": ")", "[": "]"}
-_DOLLAR: Final = re.compile(r"(?<!\\)(?>(?:\\\\)*)\$")
-_EQUATION_LABEL: Final = re.compile(
+_OPENING = re.compile(rf"\$\$|\$(?P<ticks>`)?|\\\\?[(\[]|{MATH_ENVIRONMENT}")
+_CLOSING = {"(": ")", "[": "]"}
+_DOLLAR = re.compile(r"(?<!\\)(?>(?:\\\\)*)\$")
+_EQUATION_LABEL = re.compile(
     r"[ \t]{0,99}(?:\(([^()\s]{1,99})\)|\{#([\w:.-]{1,99})[^{}\n]{0,300}\})[ \t]{0,99}$",
     re.MULTILINE,
 )
-_LABEL_OF_BOOKDOWN: Final = re.compile(r"\(\\#([\w:-]{1,99})\)")
-_BLANK_LINE: Final = re.compile(r"\n[ \t>]*\n")
-_QUOTES: Final = re.compile(r"(?:[ \t]{0,9}>){0,99}")
+_LABEL_OF_BOOKDOWN = re.compile(r"\(\\#([\w:-]{1,99})\)")
+_BLANK_LINE = re.compile(r"\n[ \t>]*\n")
+_QUOTES = re.compile(r"(?:[ \t]{0,9}>){0,99}")
 # Of a display on lines of its own: what stands before it, and the end of its last line.
-_BEFORE: Final = re.compile(r"^(?: {0,3}>){0,9} {0,3}\Z", re.MULTILINE)
-_AFTER: Final = re.compile(r"[ \t]{0,99}(?:(\n)(?! {4}|\t)|\n|\Z)|[ \t.,;:]{0,99}\n")
-_LONGEST_INDENT: Final = 60
+_BEFORE = re.compile(r"^(?: {0,3}>){0,9} {0,3}\Z", re.MULTILINE)
+_AFTER = re.compile(r"[ \t]{0,99}(?:(\n)(?! {4}|\t)|\n|\Z)|[ \t.,;:]{0,99}\n")
+_LONGEST_INDENT = 60
 
 # Comments; addresses and tags, which stay; code; marks of dialects; what may begin a formula.
-_VALUE: Final = r"(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\s\"'<>]++)"
-_TAG: Final = rf"</?[A-Za-z][\w-]*+(?:\s++[\w:-]++(?:={_VALUE})?){{0,32}}\s*+/?>"
-_PLACE: Final = re.compile(
+_VALUE = r"(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\s\"'<>]++)"
+_TAG = rf"</?[A-Za-z][\w-]*+(?:\s++[\w:-]++(?:={_VALUE})?){{0,32}}\s*+/?>"
+_PLACE = re.compile(
     # Abbreviations and contents of mkdocs, contents and tags of Jekyll, imports of MDX.
     r"(?P<comment><!--.*?(?:-->|\Z)|\{/\*.{0,999}?\*/\}|^\*\[[^\]\n]{1,99}\]:[^\n]*"
     r"|^\[(?:TOC|\[_TOC_\])\][ \t]*$|^(?:\* TOC\n)?\{:[\w. ]{1,99}\}[ \t]*$|\{%[^{}\n]{0,300}%\}"
@@ -95,13 +95,13 @@ _PLACE: Final = re.compile(
 )
 
 # HTML within Markdown.
-_HTML: Final = re.compile(
+_HTML = re.compile(
     r"<(?P<silent>script|style|svg|iframe|textarea|noscript)\b.*?(?:</(?P=silent)>|\Z)"
     r"|<[?!][^<>]*>|<(?P<end>/?)(?P<name>[A-Za-z][A-Za-z0-9-]*+)"
     r"(?P<attributes>(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*)>|(?P<signs>[$\\]+)",
     re.DOTALL | re.IGNORECASE,
 )
-_HTML_ATTRIBUTE: Final = re.compile(
+_HTML_ATTRIBUTE = re.compile(
     r"\b(href|src|alt)[ \t]*=[ \t]*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE
 )
 
@@ -387,7 +387,7 @@ def _kept_element(element: re.Match[str]) -> str:
     return f"<{name}{kept}>"
 
 
-_WRITERS: Final[dict[str, Any]] = {
+_WRITERS: dict[str, Any] = {
     "text": _write_text,
     "heading_open": _write_heading,
     "heading_close": _write_heading,

@@ -2,23 +2,23 @@
 
 import re
 from collections import Counter
-from typing import Any, Final
+from typing import Any
 
 from lxml import etree
 
 from arqmath_bm25.analysis import markup
 from arqmath_bm25.core.tables import names_in, read_table
 
-_TABLE: Final[dict[str, Any]] = read_table(__file__)
-_DIVISIONS: Final = names_in(_TABLE["divisions"])
-_DROPPED: Final = names_in(_TABLE["dropped"])
-_STATEMENTS: Final = names_in(_TABLE["statements"]) | markup.STATEMENTS.keys()
-_INLINE: Final[dict[str, str]] = _TABLE["inline"]
-_BLOCKS: Final[dict[str, str]] = _TABLE["blocks"]
-_SIGNS: Final = {r"\amp": "&", r"\lt": "<", r"\gt": ">"}
-_SIGN: Final = re.compile(r"\\(?:amp|lt|gt)(?![A-Za-z])")
-_XML_ID: Final = "{http://www.w3.org/XML/1998/namespace}id"
-_DEEPEST: Final = 5  # level of headings
+_TABLE: dict[str, Any] = read_table(__file__)
+_DIVISIONS = names_in(_TABLE["divisions"])
+_DROPPED = names_in(_TABLE["dropped"])
+_STATEMENTS = names_in(_TABLE["statements"]) | markup.STATEMENTS.keys()
+_INLINE: dict[str, str] = _TABLE["inline"]
+_BLOCKS: dict[str, str] = _TABLE["blocks"]
+_SIGNS = {r"\amp": "&", r"\lt": "<", r"\gt": ">"}
+_SIGN = re.compile(r"\\(?:amp|lt|gt)(?![A-Za-z])")
+_XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
+_DEEPEST = 5  # level of headings
 
 
 def pretext_html(text: str) -> tuple[str, str]:

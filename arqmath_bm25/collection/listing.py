@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from urllib.parse import quote
 
 from arqmath_bm25.collection.folder_texts import inside, text_of
@@ -26,18 +26,18 @@ from arqmath_bm25.core.building import PAGES
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.tables import read_table
 
-_TABLE: Final[dict[str, Any]] = read_table(__file__)
-_PACKAGES: Final = frozenset(_TABLE["packages"].split())
-_WRITERS: Final[dict[str, list[str]]] = _TABLE["writers"]
-_OF_SPHINX: Final = frozenset(_TABLE["of_sphinx"].split())
-_SPHINX: Final = frozenset(("objects.inv", "searchindex.js"))
-_PRETEXT: Final = re.compile(rb"<(?:pretext|mathbook)\b")
-_HEAD: Final = 10_000  # bytes
-_BOOK: Final = "book.toml"  # of mdBook, above the sources
-_IGNORE: Final = ".gitignore"
-_FIELD: Final = re.compile(r"[^\s\",:]+")  # a field of a row, in TSV or JSON
+_TABLE: dict[str, Any] = read_table(__file__)
+_PACKAGES = frozenset(_TABLE["packages"].split())
+_WRITERS: dict[str, list[str]] = _TABLE["writers"]
+_OF_SPHINX = frozenset(_TABLE["of_sphinx"].split())
+_SPHINX = frozenset(("objects.inv", "searchindex.js"))
+_PRETEXT = re.compile(rb"<(?:pretext|mathbook)\b")
+_HEAD = 10_000  # bytes
+_BOOK = "book.toml"  # of mdBook, above the sources
+_IGNORE = ".gitignore"
+_FIELD = re.compile(r"[^\s\",:]+")  # a field of a row, in TSV or JSON
 # Of an id; written as in an address.
-_NO_ID: Final = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff]+")
+_NO_ID = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff]+")
 Rules = list[tuple[str, Any]]  # a folder, and its .gitignore as pathspec reads it
 
 

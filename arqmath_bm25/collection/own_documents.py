@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from arqmath_bm25.analysis.foreign import as_post
 from arqmath_bm25.analysis.formal import FORMAL, formal_words
@@ -44,23 +44,23 @@ from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.writing import complete
 
-CORPUS: Final = "corpus.jsonl"
-QUERIES: Final = "queries.jsonl"
-QRELS: Final = ("qrels/test.tsv", "qrels/test.jsonl")
-IRDS: Final = "irds:"  # before the name of a set of ir_datasets
+CORPUS = "corpus.jsonl"
+QUERIES = "queries.jsonl"
+QRELS = ("qrels/test.tsv", "qrels/test.jsonl")
+IRDS = "irds:"  # before the name of a set of ir_datasets
 # Some sets have a label for documents that the ranking of a query must not contain. Other labels
 # below 0 are judgments: junk, spam, not relevant.
-_EXCLUDED: Final = {"bright": -100}
-_ENDINGS: Final = (".jsonl", ".tsv")
-_ID: Final = re.compile(r"[^\s\x00-\x1f\x7f\ud800-\udfff]+")
-LONGEST_ID: Final = 512  # bytes of UTF-8; OpenSearch takes no longer ids
-_TAG: Final = re.compile(
+_EXCLUDED = {"bright": -100}
+_ENDINGS = (".jsonl", ".tsv")
+_ID = re.compile(r"[^\s\x00-\x1f\x7f\ud800-\udfff]+")
+LONGEST_ID = 512  # bytes of UTF-8; OpenSearch takes no longer ids
+_TAG = re.compile(
     r"</(?:p|div|span|li|[uo]l|em|strong|code|pre|a|b|i|h[1-6]|blockquote|t[dhr]|script"
     r"|(?:[a-z]{1,9}:)?math)>|<br\s{0,9}/?>",
     re.IGNORECASE,
 )
 # Forms of files that are read as HTML or Markdown.
-_FORMS: Final = {
+_FORMS = {
     ".htm": "html",
     ".html": "html",
     ".org": "org",
@@ -71,11 +71,11 @@ _FORMS: Final = {
     ".xhtml": "html",
     ".xml": "pretext",
 }
-_DELIMITER: Final = re.compile(r"\$|\\[(\[]|\\begin\{")
-_PERCENT: Final = re.compile(r"(?<!\\)%")  # It begins no comment in a title, which is one line.
+_DELIMITER = re.compile(r"\$|\\[(\[]|\\begin\{")
+_PERCENT = re.compile(r"(?<!\\)%")  # It begins no comment in a title, which is one line.
 RowSpan = tuple[int, int]  # byte offset of a row in its file, and its length
 RowReader = Callable[[str, str], "UserDocument"]  # of where a row is, for messages, and its text
-_ENCODE: Final = json.JSONEncoder(ensure_ascii=False).encode
+_ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class UserDocument(NamedTuple):

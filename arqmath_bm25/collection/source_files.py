@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.foreign import as_post
@@ -36,7 +36,7 @@ from arqmath_bm25.collection.taken_in import BEGIN, END, SourceInputs
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import parse_json
 
-_WORD: Final = re.compile(r"[^\W_]")
+_WORD = re.compile(r"[^\W_]")
 
 
 @dataclass(frozen=True)
@@ -204,13 +204,13 @@ def anchor_of(heading: str) -> str:
 
 Span = tuple[int, int]
 # The edges of a statement of LaTeX that is a document of its own.
-_EDGES: Final = re.compile(
+_EDGES = re.compile(
     rf"\A\s*\\begin\{{[^{{}}\s]+\}}(?:{BALANCED})?(?:\{{[^{{}}]*\}}\{{[^{{}}]*\}})?"
     r"(?:\s*\\label\{[^{}]*\})?|\\end\{(?!proof)[^{}\s]+\}\s*\Z"
 )
-_ID: Final = re.compile(r'<span id="([^"<>]+)"')
-_LONGEST_HEAD: Final = 1000  # characters
-_LINK: Final = re.compile(r'<a href="#([^"<>]+)"')
+_ID = re.compile(r'<span id="([^"<>]+)"')
+_LONGEST_HEAD = 1000  # characters
+_LINK = re.compile(r'<a href="#([^"<>]+)"')
 
 
 def _parts(
@@ -302,10 +302,8 @@ def _readable(title: str) -> str:
 
 # LaTeX
 
-_NESTED: Final = r"(?>(?:[^{}]+|\{(?>(?:[^{}]+|\{[^{}]*+\})*)\})*)"
-_TITLE: Final = re.compile(
-    rf"\\title\s{{0,9}}+(?:\[[^\[\]]{{0,200}}+\]\s{{0,9}}+)?\{{({_NESTED})\}}"
-)
+_NESTED = r"(?>(?:[^{}]+|\{(?>(?:[^{}]+|\{[^{}]*+\})*)\})*)"
+_TITLE = re.compile(rf"\\title\s{{0,9}}+(?:\[[^\[\]]{{0,200}}+\]\s{{0,9}}+)?\{{({_NESTED})\}}")
 
 
 def _latex_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
@@ -327,8 +325,8 @@ def _latex_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
 
 # Markdown, notebooks, reStructuredText
 
-_WIKI_LINK: Final = re.compile(r"\[\[[^\W\d_][^\[\]\n]*\]\]")
-OF_BOOKS: Final = ("myst.yml", "_toc.yml", "conf.py")
+_WIKI_LINK = re.compile(r"\[\[[^\W\d_][^\[\]\n]*\]\]")
+OF_BOOKS = ("myst.yml", "_toc.yml", "conf.py")
 
 
 def _markdown_parts(
@@ -468,10 +466,10 @@ def _html_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
     return _parts(page.body, "", "post", page.title)
 
 
-_NUMERIC: Final = re.compile(r"[0-9.,;:|+\-/]")
-_SAMPLE: Final = 100_000  # characters
-_LEAST_TABLE: Final = 500
-_SHARE_OF_TABLE: Final = 0.5
+_NUMERIC = re.compile(r"[0-9.,;:|+\-/]")
+_SAMPLE = 100_000  # characters
+_LEAST_TABLE = 500
+_SHARE_OF_TABLE = 0.5
 
 
 def _plain_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
@@ -487,9 +485,9 @@ def _plain_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
     return [FilePart("", "", text.strip(), None)]
 
 
-_LANGUAGES: Final[dict[str, LanguageName]] = {".lean": "lean", ".thy": "isabelle", ".v": "coq"}
+_LANGUAGES: dict[str, LanguageName] = {".lean": "lean", ".thy": "isabelle", ".v": "coq"}
 # Its first word outside comments.
-_VERILOG: Final = re.compile(
+_VERILOG = re.compile(
     r"\A(?>(?:\s+|//[^\n]*|\(\*[^\n]*\*\)|/\*(?>(?:[^*]+|\*(?!/))*)\*/)*)(?:module\b|`)"
 )
 
@@ -526,7 +524,7 @@ def _pdf_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
 
 FileReader = Callable[[str, Path, SourceInputs], list[FilePart]]
 # A further form of files is a reader and a line here.
-READERS: Final[dict[str, FileReader]] = {
+READERS: dict[str, FileReader] = {
     ".htm": _html_parts,
     ".html": _html_parts,
     ".ipynb": _notebook_parts,

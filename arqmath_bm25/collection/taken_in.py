@@ -14,31 +14,30 @@ from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from arqmath_bm25.analysis.latex_html import VERBATIM, without_comments
 from arqmath_bm25.analysis.macros import preamble_macros
 from arqmath_bm25.analysis.markdown_html import front_matter
 from arqmath_bm25.collection.folder_texts import LATIN_1, inside, text_of
 
-MARKDOWN: Final = frozenset((".markdown", ".md", ".mdx", ".qmd", ".rmd"))
-_XML: Final = frozenset((".ptx", ".xml"))
-_IN_XML: Final = re.compile(
+MARKDOWN = frozenset((".markdown", ".md", ".mdx", ".qmd", ".rmd"))
+_XML = frozenset((".ptx", ".xml"))
+_IN_XML = re.compile(
     r"<xi:include\b[^<>]*?\bhref\s*=\s*[\"']([^\"'<>]{1,200})[\"'][^<>]*>(?:\s*</xi:include>)?"
 )
-_PROLOGUE: Final = re.compile(r"\A\s*(?:<\?xml[^<>]*\?>\s*)?(?:<!DOCTYPE[^<>\[\]]*>)?")
-_TAKE_IN: Final = MARKDOWN | _XML | {".tex", ".ltx"}
-_COMMAND: Final = re.compile(r"\\[A-Za-z@]+\*?(?:\[[^\[\]]*\])?(?:\{[^{}]*\})*")
-_NAME: Final = re.compile(r"\\([A-Za-z]+)")
-_TAKES_IN: Final = re.compile(r"\\(?:sub)?(?:input|include|import|file)")
-_WORD: Final = re.compile(r"[^\W\d_]{2,}")
-_PICTURES: Final = ("", ".png", ".jpg", ".jpeg", ".svg", ".pdf")
-_DEEPEST: Final = 100  # files within files
-_MOST_REGIONS: Final = 1000  # and files of one main file
-_NUMBERS: Final = re.compile(r"([0-9]{0,9})(:?)([0-9]{0,9})")
-BEGIN: Final = r"\begin{document}"
-END: Final = r"\end{document}"
-_STEP: Final = re.compile(
+_PROLOGUE = re.compile(r"\A\s*(?:<\?xml[^<>]*\?>\s*)?(?:<!DOCTYPE[^<>\[\]]*>)?")
+_TAKE_IN = MARKDOWN | _XML | {".tex", ".ltx"}
+_COMMAND = re.compile(r"\\[A-Za-z@]+\*?(?:\[[^\[\]]*\])?(?:\{[^{}]*\})*")
+_NAME = re.compile(r"\\([A-Za-z]+)")
+_TAKES_IN = re.compile(r"\\(?:sub)?(?:input|include|import|file)")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_PICTURES = ("", ".png", ".jpg", ".jpeg", ".svg", ".pdf")
+_DEEPEST = 100  # files within files
+_MOST_REGIONS = 1000  # and files of one main file
+_NUMBERS = re.compile(r"([0-9]{0,9})(:?)([0-9]{0,9})")
+BEGIN = r"\begin{document}"
+END = r"\end{document}"
+_STEP = re.compile(
     rf"(?P<code>{VERBATIM})"
     r"|\\newif\s*\\(?P<flag>if[A-Za-z@]+)"
     r"|\\(?P<condition>if(?!f(?![A-Za-z@])|thenelse)[A-Za-z@]*)(?![A-Za-z@])"
@@ -57,7 +56,7 @@ _STEP: Final = re.compile(
 )
 # `{include}` and `{literalinclude}` of MyST, `include` of Quarto, embedded notes of Obsidian,
 # snippets of mkdocs, `include` of mdBook, children of knitr.
-_IN_MARKDOWN: Final = re.compile(
+_IN_MARKDOWN = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{(?P<literal>literal)?include\}[ \t]+(?P<file>[^\n]{1,200})\n"
     r"(?:[ \t]*:[^\n]*\n|[ \t]*\n){0,20}(?P=fence)[ \t]*$"
     r"|^[ \t]*!\[\[(?P<note>[^\[\]|#\n]{1,200})[^\[\]\n]*\]\][ \t]*$"
@@ -174,11 +173,11 @@ class SourceInputs:
         if not macros:
             return text
 
-        written = []
+        written: list[str] = []
         done = 0
         for command in _NAME.finditer(text):
-            macro = macros.get(command[1])
-            use = macro and macro.expanded_use(text, command.end())
+            known = macros.get(command[1])
+            use = known and known.expanded_use(text, command.end())
             if use and command.start() >= done:
                 written += text[done : command.start()], use[0]
                 done = use[1]
