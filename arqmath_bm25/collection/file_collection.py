@@ -318,7 +318,7 @@ class _Rows:
                         others = [
                             name for name in dict.fromkeys(ids.values()) if name != row.doc_id
                         ]
-                        resolved = {"references": others, "label_ids": list(ids.items())}
+                        resolved = {"references": others, "label_ids": ids}
                         line = f"{_encode({**json.loads(line), **resolved})}\n".encode()
                         if others and row.statement:
                             asked.append(Statement(row.doc_id, row.statement, tuple(others)))

@@ -57,7 +57,7 @@ from arqmath_bm25.version import __version__
 
 PARTS = "parts"  # in the folder of imports: parts of the last index
 FILES = "files"  # the folder of imports below INDEXES, and the task of their manifests
-_FORM = 7  # of the rows of a folder
+_FORM = 8  # of the rows of a folder
 _ENGINE = "corpus"
 # A file that was written so shortly before it was read may change without a change of its times.
 _RECENT = 50_000_000  # ns

@@ -24,6 +24,7 @@ _Name = Annotated[str, Field(coerce_numbers_to_str=True)]
 # Rows of other programs may have something else of these names.
 _SourceName = Annotated[Any, AfterValidator(lambda value: value if isinstance(value, str) else "")]
 _SourceLine = Annotated[Any, AfterValidator(lambda value: value if isinstance(value, int) else 0)]
+_SourceIds = Annotated[Any, AfterValidator(lambda value: value if isinstance(value, dict) else {})]
 _PremiseId = Annotated[str, AfterValidator(_check)]
 _Text = Annotated[str, Field(pattern=r"\S")]
 
@@ -39,11 +40,11 @@ class DocumentRow(BaseModel):
     kind: Kind | None = None
     url: str | None = None
     references: tuple[_Name, ...] | None = None
-    as_post: str = ""
-    type: str = ""
+    as_post: _SourceName = ""
+    type: _SourceName = ""
     file: _SourceName = ""
     line: _SourceLine = 0
-    label_ids: tuple[tuple[str, str], ...] = ()
+    label_ids: _SourceIds = {}
 
 
 class JudgmentRow(BaseModel):

@@ -93,7 +93,7 @@ class UserDocument(NamedTuple):
     type: str = ""  # of a part of a file: theorem, section, …
     file: str = ""  # of a part of a file: its path within the folder
     line: int = 0  # where the part begins in the file, in a PDF its page; 0: unknown
-    label_ids: tuple[tuple[str, str], ...] = ()  # labels it refers to, with their documents
+    label_ids: Mapping[str, str] = {}  # labels it refers to, with their documents
     repaired: int = 0  # commands that had lost their backslash to an escape of JSON
 
     def kind_under(self, delimiters: Delimiters) -> Kind:

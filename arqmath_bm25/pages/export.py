@@ -59,7 +59,8 @@ def write_site(index: Index, directory: Path) -> int:
             copied = _CopiedFiles(collection.data, index, pages.folder)
         documents = OwnDocuments(index, address, copied)
 
-        for file, doc_ids in groupby(files, files.__getitem__):
+        by_file = sorted(files, key=files.__getitem__)
+        for file, doc_ids in groupby(by_file, files.__getitem__):
             shown = []
             for doc_id in doc_ids:
                 found = index.task.found(Hit(doc_id, 0), index)

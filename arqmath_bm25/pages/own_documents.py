@@ -88,7 +88,7 @@ class OwnDocuments:
             if not texts.has(doc_id):
                 doc_id = texts.first_of_file.get(name, "")
         else:
-            doc_id = dict(document.label_ids).get(label) or part_id(document.file, label)
+            doc_id = document.label_ids.get(label) or part_id(document.file, label)
             if not texts.has(doc_id):
                 doc_id = self._notes.get(label, "")
 

@@ -206,6 +206,17 @@ def test_bad_rows_are_named(text: str, tmp_path: Path) -> None:
     assert len(str(raised.value)) < len(str(file)) + 400
 
 
+@pytest.mark.parametrize("value", [None, 5, "text", ["a"], [0, 1], {"a": "b"}, {"a": 5}])
+@pytest.mark.parametrize("field", ["type", "file", "line", "label_ids", "as_post"])
+def test_rows_of_other_programs_may_have_fields_of_our_names(
+    tmp_path: Path, field: str, value: object
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"id": "1", "text": "primes", field: value}))
+    ((document, _),) = read_documents(path)
+    assert (document.doc_id, document.text) == ("1", "primes")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

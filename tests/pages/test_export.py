@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
@@ -137,3 +138,12 @@ def test_a_reference_leads_to_its_document_on_the_search_page_too(notes: Path) -
         assert page(client, shown["Bolzano"]).css_first("h1").text() == "Limits › Theorem: Bolzano"
         shown = links(page(client, "/documents/b.md%23all-groups"), ".post a")
         assert page(client, shown["rings"]).css_first("h1").text() == "Rings"
+
+
+def test_rows_of_a_file_are_one_page_wherever_they_stand(notes: Path) -> None:
+    rows = [{"id": f"d{n}", "text": f"text {n}", "file": file} for n, file in enumerate("aba")]
+    (notes.parent / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    export("rows.jsonl", "-o", "site")
+    pages = pages_in(notes.parent / "site")
+    assert pages.keys() == {"a.html", "b.html", "index.html"}
+    assert [each.text().strip() for each in pages["a.html"].css(".post")] == ["text 0", "text 2"]
