@@ -130,7 +130,8 @@ def bomb() -> bytes:
     """Return a page whose content is 2 GB when it is unpacked twice."""
     pack = zlib.compressobj(9)
     block = b" " * (1 << 24)
-    packed = b"".join(pack.compress(block) for _ in range(128)) + pack.flush()
+    first, second = (pack.compress(block) + pack.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    packed = first + 127 * second + pack.flush()  # The checksum at its end is wrong.
     objects = pages("")
     objects[4] = stream(zlib.compress(packed, 9), "/Filter[/FlateDecode/FlateDecode]")
     return pdf(objects)
