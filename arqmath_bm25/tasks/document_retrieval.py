@@ -42,6 +42,7 @@ from arqmath_bm25.core.reading import read_text
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.tested import read_numbers, write_checksums
 from arqmath_bm25.core.workers import Workers
+from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.engine import Document as Indexed
 from arqmath_bm25.tasks.cited.cited_documents import (
     STATEMENTS,
@@ -140,7 +141,10 @@ class DocumentRetrieval(DocumentTask):
         is_own = collection.is_imported and not workers.remote and not folder.is_symlink()
         if is_flat and is_own:
             place_of = partial(_kept_part, folder, digest_of([__version__, self.recipe]))
-            kept = {place_of(part).name for part in parts}
+            places = list(map(place_of, parts))
+            kept = {place.name for place in places}
+            if sum(map(Path.is_file, places)) >= len(places) - 1:
+                workers = HERE  # to start processes takes longer
             forms = forms._replace(kept=place_of)
         documents = partial(_documents, path.absolute(), self.settings)
         counts = Counter[str]()
