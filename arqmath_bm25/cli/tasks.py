@@ -352,24 +352,19 @@ def search(
         with place.naming_the_build(config, name):
             opened = place.opened(name, config)
             ranking = opened.task
-            note = ranking.advice(query)
-            if note:
-                tell(note)
-            suggestion = opened.suggested(query)
-            if suggestion:
-                tell(f"did you mean {suggestion}?")
-
+            suggestion = _advise(opened, query)
             chosen = ranking.chosen(variant)
             text, labels = opened.labels.chosen(query)
             tags = [opened.labels.known.get(f"tag:{name}".casefold(), "") for name in tag or ()]
-            if all(tags):  # of documents
+            passing = posts
+            if tags and all(tags):  # of documents
                 labels += tags
-                posts = PostFilter.of((), year or ())
+                passing = PostFilter.of((), year or ())
             topic = ranking.topic(text)
             if labels or as_json:
-                hits, counts = opened.search_chosen(topic, labels, chosen, depth, posts)
+                hits, counts = opened.search_chosen(topic, labels, chosen, depth, passing)
             else:  # without the counts a search goes no deeper than the hits that are shown
-                hits, counts = opened.best(topic, chosen, depth, posts), Counter()
+                hits, counts = opened.best(topic, chosen, depth, passing), Counter()
             explanations: Sequence[list[Part] | None] = [None] * len(hits)
             if explain:
                 explanations = opened.explain(topic, chosen, hits)
@@ -383,10 +378,21 @@ def search(
             results.print(json.dumps(body, ensure_ascii=False), markup=False)
             continue
         if not hits:
-            results.print(ranking.nothing if posts.is_open else NONE_PASSES)
+            results.print(ranking.nothing if passing.is_open else NONE_PASSES)
 
         for rank, (hit, parts) in enumerate(zip(hits, explanations, strict=True), 1):
             show_hit(rank, hit, found[rank - 1], opened.collection, parts or ())
+
+
+def _advise(index: Index, query: str) -> str:
+    """Print advice on a query; return the suggested one, "" if its words are known."""
+    note = index.task.advice(query)
+    if note:
+        tell(note)
+    suggestion = index.suggested(query)
+    if suggestion:
+        tell(f"did you mean {suggestion}?")
+    return suggestion
 
 
 def _check_query(task: str, query: str) -> None:
