@@ -396,12 +396,21 @@ def _advise(index: Index, query: str) -> str:
 
 
 def _check_query(task: str, query: str) -> None:
-    """Raise InputError for a query that is empty, or whose place has the path of documents."""
+    """Raise InputError for an empty query or an unknown task, with the call for own documents."""
     if not query.strip():
         raise InputError("the query is empty; give words, and formulas between dollars")
-    if task not in TASKS and not Path(task).exists() and Path(query).exists():
-        line = command_line("search", "docs", shlex.quote(task), data=query)
-        raise InputError(f"search takes TASK QUERY: `{line}`")
+    if task == "all" or is_store(task):
+        return
+    try:
+        task_class(task)
+    except InputError as error:
+        words, place = f"{task} {query}", "FOLDER"
+        if Path(task).exists():
+            words, place = query, task
+        elif Path(query).exists():
+            words, place = task, query
+        line = command_line("search", "docs", shlex.quote(words), data=place)
+        raise InputError(f"{error}; own documents: `{line}`") from None
 
 
 _MARGIN = " " * 5

@@ -84,4 +84,8 @@ def test_a_pattern_and_a_query_in_place_of_the_task_name_the_way(
     said = ended("search", "docs", "newton", "--data", "home/notes/*.tex", cwd=tmp_path)
     assert said.stderr.strip().endswith("no such file; give the folder, home/notes")
     said = ended("search", "newton", "home/notes", cwd=tmp_path)
-    assert "arqmath-bm25 search docs newton --data home/notes" in said.stderr
+    assert "`arqmath-bm25 search docs newton --data home/notes`" in said.stderr
+    said = ended("search", "home/notes", "newton", cwd=tmp_path)
+    assert "`arqmath-bm25 search docs newton --data home/notes`" in said.stderr
+    said = ended("search", "newton", "steps", cwd=tmp_path)
+    assert "`arqmath-bm25 search docs 'newton steps' --data FOLDER`" in said.stderr
