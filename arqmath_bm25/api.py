@@ -446,7 +446,7 @@ class Index(_ValueObject):
     @showing_its_arguments
     def search(
         self,
-        query: str | Sequence[str],
+        query: str | Iterable[str] | Table,
         k: int = 10,
         variant: str | None = None,
         tags: str | Sequence[str] = (),
@@ -457,9 +457,9 @@ class Index(_ValueObject):
         With `tags` and `years` only documents are returned whose question has all the tags and is
         of one of the years. The frame has a row for each document, best first, and the columns
         docno, score, rank (from 1), title (of the question) and text (shortened), Task 2 also
-        post_id and visual_id, Task 3 answer. For several queries the first column is qid, their
-        number from "1" on. Raises InputError for an unknown variant, unless k ≥ 1, and for tags and
-        years of a task other than 1 and 2.
+        post_id and visual_id, Task 3 answer. For several queries the first column is qid: their
+        number from "1" on, or as a dict or frame of them has it (see `run`). Raises InputError for
+        an unknown variant, unless k ≥ 1, and for tags and years of a task other than 1 and 2.
         """
         task = self._opened.task
         k = _count("k", k)
@@ -471,11 +471,16 @@ class Index(_ValueObject):
 
         is_list = isinstance(query, Iterable) and not isinstance(query, str | bytes)
         queries = query if is_list else [query]
+        by_id = [(str(number), text) for number, text in enumerate(queries, 1)]
+        if isinstance(query, Mapping | pd.DataFrame):
+            rows = table(texts_as_rows(query, "qid", "query"), "topics", "qid", "query")
+            by_id = list(zip(rows["qid"], rows["query"], strict=True))
+
         ranked = []
         found = []
-        for number, text in enumerate(queries, 1):
+        for qid, text in by_id:
             hits = self._opened.search(_query(text), self.chosen(variant), k, posts)
-            ranked.append((str(number), hits))
+            ranked.append((qid, hits))
             found += [task.found(hit, self._opened) for hit in hits]
 
         frame = run_frame(ranked, task.lab)

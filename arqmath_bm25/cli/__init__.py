@@ -123,7 +123,7 @@ class _Command(_PlainHelp, TyperCommand):
             missing = type(error).__name__ == "MissingParameter"
             if missing and given and isinstance(error.param, TyperArgument):
                 advice = ""
-                if error.param.name == "task":
+                if error.param.name in ("task", "query"):
                     advice = "; documents of your own are the task docs"
                 ctx.fail(f"{error.param.metavar} is missing: {takes}{advice}.")
             raise
@@ -133,11 +133,13 @@ class _Command(_PlainHelp, TyperCommand):
     def _with_advice(self, ctx: Any, error: Any, takes: str, given: list[str]) -> Any:
         """Return a usage error that names the right option, or the order of the arguments."""
         kind = type(error).__name__
-        flags = {flag for param in self.params for flag in param.opts}
+        flags = {flag for param in self.params for flag in param.opts if flag[0] == "-"}
         if kind == "NoSuchOption":
-            # No advice is better than a wrong one.
-            near = get_close_matches(error.option_name, flags, n=1, cutoff=0.8)
-            error.possibilities = near
+            if error.option_name.strip("-").upper() in re.findall("[A-Z]+", takes):
+                return UsageError(f"{takes}, and has no option {error.option_name}.", ctx)
+            # All options are better advice than a wrong one.
+            near = get_close_matches(error.option_name, flags, n=1, cutoff=0.84)
+            error.possibilities = near or flags
             for option, tried in _guesses()["options"].items():
                 if error.option_name in tried and option in flags:
                     error.possibilities = [option]
@@ -160,7 +162,10 @@ class _Command(_PlainHelp, TyperCommand):
             advice = "; put quotes around a query of several words"
         elif re.fullmatch("20[0-9]{2}", extra):
             advice = f"; years are chosen by --topics {extra}"
-        if "--data" in flags and any(Path(word).exists() for word in given):
+        elif extra.isdecimal() and "--port" in flags:
+            advice = f"; the port is given by --port {extra}"
+        takes_data = "--data" in flags and "DOCUMENTS" not in takes
+        if takes_data and any(Path(word).exists() for word in given):
             advice += "; own documents are given by --data"
         return UsageError(f"{takes}, and not {extra}{advice}.", ctx)
 

@@ -1,5 +1,6 @@
 """Names that people try first, and the names that this package has for the same."""
 
+import re
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import wraps
@@ -10,16 +11,23 @@ from arqmath_bm25.core.tables import read_table
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_CLOSE = 0.8  # so near to a name that it is a mistake in writing
 
 
 def no_attribute(owner: str, name: str, known: Iterable[str]) -> AttributeError:
     """Return the error of a name that a module or an object does not have, with one that helps."""
-    message = f"{owner} has no attribute {name!r}"
     advice = read_table(__file__)
     public = [other for other in known if not other.startswith("_")]
+    parts = "_".join(re.findall("[A-Z]?[a-z0-9]+", name)).lower()
+    about = [advice["parts"][begin] for begin in advice["parts"] if f"_{begin}" in f"_{parts}"]
     near = get_close_matches(name, public, n=1)
+    is_close = bool(get_close_matches(name, near, cutoff=_CLOSE))
+
+    message = f"{owner} has no attribute {name!r}"
     if name in advice:
         message += f"; there is {advice[name]}"
+    elif about and not is_close:
+        message += f"; there is {about[0]}"
     elif near:
         message += f"; did you mean {near[0]}?"
     return AttributeError(message, name=name)

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.guesses import no_attribute
 from arqmath_bm25.evaluation.evaluator import ScoredRun
 from arqmath_bm25.evaluation.measures import full_name, named_measures
 
@@ -57,6 +58,9 @@ class Evaluation(Mapping[str, float]):
         for each in named:
             return self.averages[full_name(each.at(self.relevant))]
         raise KeyError(name)
+
+    def __getattr__(self, name: str) -> Any:
+        raise no_attribute("'Evaluation'", name, dir(type(self)))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.averages)

@@ -39,7 +39,7 @@ WRITTEN = [
         (["serach", "task1", "x"], "did you mean search?"),
         (["Index", "docs"], "did you mean index?"),
         (["frobnicate"], "there are serve, search, index"),
-        (["search", "why does it diverge"], "QUERY is missing: search takes TASK QUERY."),
+        (["search", "why does it diverge"], "QUERY is missing: search takes TASK QUERY;"),
         (["eval", "--mesure", "AP"], "--measure"),
         (["help"], "did you mean --help?"),
         (["evaluate", "x"], "did you mean eval?"),
