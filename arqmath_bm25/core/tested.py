@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from arqmath_bm25.core.arrays import map_numbers, ranges
 from arqmath_bm25.core.errors import NoIndexError
@@ -44,11 +44,6 @@ def read_bytes(path: Path) -> NDArray[np.uint8]:
     return content
 
 
-def open_bytes(path: Path) -> BytesIO:
-    """Read a whole file of any form; NoIndexError if it is not as it was written."""
-    return BytesIO(read_bytes(path).tobytes())
-
-
 def read_numbers(path: Path, kind: str) -> NDArray[Any]:
     """Read a whole file of numbers of one kind; NoIndexError if it is not as it was written."""
     content = read_bytes(path)
@@ -63,6 +58,24 @@ def read_array(path: Path) -> NDArray[Any]:
     np.lib.format.read_magic(header)
     shape, _, kind = np.lib.format.read_array_header_1_0(header)
     return content[header.tell() :].view(kind).reshape(shape)
+
+
+def write_arrays(path: Path, *arrays: ArrayLike) -> None:
+    """Write arrays as NumPy files, one after the other: how a zip looks depends on the Python."""
+    with path.open("wb") as file:
+        for each in arrays:
+            np.save(file, each, allow_pickle=False)
+    write_checksums(path)
+
+
+def read_arrays(path: Path) -> list[NDArray[Any]]:
+    """Read what `write_arrays` wrote; NoIndexError if it is not as it was written."""
+    content = read_bytes(path)
+    file = BytesIO(content.tobytes())
+    arrays = []
+    while file.tell() < len(content):
+        arrays.append(np.load(file, allow_pickle=False))
+    return arrays
 
 
 class TestedNumbers:

@@ -258,7 +258,7 @@ def test_it_is_learnt_once_and_changes_no_index(
     assert ranked(again, QUERY) == found
     monkeypatch.undo()
 
-    (learnt(index) / "references/ids.npz").write_bytes(b"x")  # a damaged one is learnt anew
+    (learnt(index) / "references/ids.arrays").write_bytes(b"x")  # a damaged one is learnt anew
     assert ranked(Index.open(index.collection, "docs", None, FLAT), QUERY) == found
     assert contents(learnt(index)).keys() == kept.keys()
     arqmath("index", "docs", "--data", tmp_path, "--indexes", tmp_path / "indexes")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -94,6 +95,13 @@ def test_the_manifest_tells_what_was_indexed(index: Index) -> None:
     recipe = PremiseSelection(other).recipe
     reason = why_unusable(index.directory, recipe, content.sources)
     assert reason == f"{index.directory}: this index was built with other analysis settings"
+
+
+def test_its_bytes_depend_on_no_version_of_python(index: Index) -> None:
+    """The headers of a zip, as NumPy's .npz is one, are others since Python 3.11.4."""
+    files = [path for path in index.directory.rglob("*") if path.is_file()]
+    assert len(files) > 10
+    assert not [path for path in files if zipfile.is_zipfile(path)]
 
 
 def test_an_index_of_other_files_is_not_used(index: Index, tmp_path: Path) -> None:

@@ -37,9 +37,15 @@ from threadpoolctl import threadpool_limits
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.collection.references import Statement
-from arqmath_bm25.core.tested import open_bytes, read_array, write_checksums
+from arqmath_bm25.core.tested import read_array, read_arrays, write_arrays
 from arqmath_bm25.tasks.cited.candidates import BLOCK, Candidates
-from arqmath_bm25.tasks.cited.text_kernel import TextVectors, gram, row_lengths
+from arqmath_bm25.tasks.cited.text_kernel import (
+    TextVectors,
+    gram,
+    read_matrix,
+    row_lengths,
+    write_matrix,
+)
 from arqmath_bm25.tasks.settings import RidgeSettings
 
 if TYPE_CHECKING:
@@ -51,7 +57,7 @@ _PROFILES = 1_024  # candidates whose profiles are computed at a time
 _SCORES = 4_000_000  # of a block of queries; each part that is learnt takes 32 MB
 
 _FREQUENCIES, _INVERSE = "frequencies.npy", "inverse.npy"
-_ROWS, _REFERENCES, _IDS = "statements.npz", "references.npz", "ids.npz"
+_ROWS, _REFERENCES, _IDS = "statements.arrays", "references.arrays", "ids.arrays"
 
 
 def inverse_for(rows: sparse.csr_matrix, penalty: float) -> Matrix:
@@ -165,31 +171,21 @@ class References:
     def save(self, directory: Path) -> None:
         """Save everything that the settings do not determine."""
         directory.mkdir()
-        np.save(directory / _FREQUENCIES, self.vectors.frequencies)
-        sparse.save_npz(directory / _ROWS, self.rows, compressed=False)
-        sparse.save_npz(directory / _REFERENCES, self.references, compressed=False)
-        np.savez(
-            directory / _IDS,
-            statements=np.array(self.statements),
-            digests=np.array(self.digests),
-            candidates=np.array(self.candidates.ids),
-        )
+        write_arrays(directory / _FREQUENCIES, self.vectors.frequencies)
+        write_matrix(directory / _ROWS, self.rows)
+        write_matrix(directory / _REFERENCES, self.references)
+        write_arrays(directory / _IDS, self.statements, self.digests, self.candidates.ids)
         if self.inverse is not None:
-            np.save(directory / _INVERSE, self.inverse)
-        write_checksums(*directory.iterdir())
+            write_arrays(directory / _INVERSE, self.inverse)
 
     @classmethod
     def load(cls, directory: Path, settings: RidgeSettings, analyzer: Analyzer) -> References:
         """Read what `save` wrote."""
-        rows = sparse.load_npz(open_bytes(directory / _ROWS))
+        rows = read_matrix(directory / _ROWS)
         frequencies = read_array(directory / _FREQUENCIES)
         vectors = TextVectors(settings.kernel, analyzer, rows.shape[0], frequencies)
 
-        with np.load(open_bytes(directory / _IDS), allow_pickle=False) as ids:
-            statements = ids["statements"].tolist()
-            digests = ids["digests"].tolist()
-            candidates = ids["candidates"].tolist()
-
+        statements, digests, candidates = (ids.tolist() for ids in read_arrays(directory / _IDS))
         inverse = None
         path = directory / _INVERSE
         if path.is_file():
@@ -199,7 +195,7 @@ class References:
             statements=statements,
             digests=digests,
             candidates=Candidates(candidates),
-            references=sparse.load_npz(open_bytes(directory / _REFERENCES)),
+            references=read_matrix(directory / _REFERENCES),
             vectors=vectors,
             rows=rows,
             inverse=inverse,

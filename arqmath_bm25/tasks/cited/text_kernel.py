@@ -21,9 +21,11 @@ from arqmath_bm25.analysis.html import read_title
 from arqmath_bm25.analysis.settings import AnalysisSettings, TextSettings
 from arqmath_bm25.analysis.terms import ngrams
 from arqmath_bm25.core.system import needed_by
+from arqmath_bm25.core.tested import read_arrays, write_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from arqmath_bm25.core.arrays import Floats, Int32s
     from arqmath_bm25.tasks.settings import View
@@ -129,3 +131,14 @@ def gram(left: sparse.csr_matrix, right: sparse.csr_matrix) -> Matrix:
         some = slice(start, start + 256)
         products[:, some] = (right[some] @ columns).toarray().T
     return products
+
+
+def write_matrix(path: Path, matrix: sparse.csr_matrix) -> None:
+    """Write a sparse matrix with its checksums."""
+    write_arrays(path, matrix.data, matrix.indices, matrix.indptr, matrix.shape)
+
+
+def read_matrix(path: Path) -> sparse.csr_matrix:
+    """Read what `write_matrix` wrote; NoIndexError if it is not as it was written."""
+    *content, shape = read_arrays(path)
+    return sparse.csr_matrix(tuple(content), shape=shape)

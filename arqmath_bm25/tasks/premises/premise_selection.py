@@ -25,11 +25,10 @@ from arqmath_bm25.core.labs import PREMISES, SPLITS
 from arqmath_bm25.core.progress import status
 from arqmath_bm25.core.records import Hit, HitLists, Part, PartLists, Topic
 from arqmath_bm25.core.system import needed_by
-from arqmath_bm25.core.tested import open_bytes, write_checksums
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks.cited.candidates import BLOCK, CandidateRanking, Candidates
 from arqmath_bm25.tasks.cited.ridge import Queries, References, scaled
-from arqmath_bm25.tasks.cited.text_kernel import gram, words_only
+from arqmath_bm25.tasks.cited.text_kernel import gram, read_matrix, words_only, write_matrix
 from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.settings import NlpsSettings, RidgeSettings, RidgeVariant
 from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, TopicFile
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 
 _MODEL = "model"
-_LEARNT, _TEXTS = "learnt", "candidates.npz"
+_LEARNT, _TEXTS = "learnt", "candidates.arrays"
 _UNHIDDEN = ()
 
 
@@ -269,15 +268,13 @@ class Model:
         """Save everything that the settings do not determine."""
         directory.mkdir()
         self.learnt.save(directory / _LEARNT)
-        sparse.save_npz(directory / _TEXTS, self.texts, compressed=False)
-        write_checksums(directory / _TEXTS)
+        write_matrix(directory / _TEXTS, self.texts)
 
     @classmethod
     def load(cls, directory: Path, settings: RidgeSettings, analyzer: Analyzer) -> Model:
         """Read what `save` wrote."""
         learnt = References.load(directory / _LEARNT, settings, analyzer)
-        texts = sparse.load_npz(open_bytes(directory / _TEXTS))
-        return cls(learnt, texts)
+        return cls(learnt, read_matrix(directory / _TEXTS))
 
 
 class Ridge:
