@@ -27,8 +27,8 @@ from arqmath_bm25.cli.shared.options import (
     years_apart,
 )
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.imports import PARTS, is_of_rows
-from arqmath_bm25.core.building import delete, patiently
+from arqmath_bm25.collection.imports import is_of_rows
+from arqmath_bm25.core.building import patiently
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS, year_of
 from arqmath_bm25.core.progress import counted, progress, some, tell
@@ -140,8 +140,6 @@ def _contents(task: str, place: Place, config: Path | None, overwrite: bool) -> 
 def _tell_of_outdated(content: IndexContent, prune: bool) -> None:
     """Say which indexes of a task have another content, or remove them."""
     rows_of_others = content.rows_of_others
-    if prune:
-        delete(content.collection.import_folder / PARTS)
     for other in outdated(content.store("auto")):
         if is_of_rows(other, rows_of_others):
             continue

@@ -6,7 +6,8 @@ is read, so an import is never out of date: other contents are another import. I
 digests of what was written, as that of an index has.
 
 Beside it, `inputs-*.json` remembers the digests of the files of one path, under all that the system
-says of each file, and the import that was made of this path last. It may be removed at any time.
+says of each file, and the import that was made of this path last. It may be removed at any time. A
+former import goes when the last one is indexed: its index is taken over where rows are the same.
 """
 
 from __future__ import annotations
@@ -55,7 +56,6 @@ from arqmath_bm25.core.stores import (
 from arqmath_bm25.core.writing import Source, complete, contents, state_of, written_json
 from arqmath_bm25.version import __version__
 
-PARTS = "parts"  # in the folder of imports: parts of the last index
 FILES = "files"  # the folder of imports below INDEXES, and the task of their manifests
 _FORM = 8  # of the rows of a folder
 _ENGINE = "corpus"
@@ -246,25 +246,14 @@ class Inputs:
             tell_of_changes(self.data, _contents(self.before["files"]), _contents(self.states))
 
     def note(self, folder: Path, store: Path) -> None:
-        """Remember the digests and the import, and remove the former imports of this path."""
-        former = {*self.before.get("former", ()), self.before.get("import")}
-        others = set()
-        note = _note(folder, self.data)
-        for other in folder.glob("inputs-*.json"):
-            if other != note:
-                others.add(_read(other).get("import"))
-
-        kept = []
-        for name in sorted(filter(None, former - others - {store.name})):
-            if not _remove_import(folder / name):
-                kept.append(name)
-
-        now: dict[str, Any] = {"import": store.name, "former": kept}
+        """Remember the digests and the import, and remove former imports of this path."""
+        former = {*self.before.get("former", ()), self.before.get("import")} - {store.name, None}
+        now: dict[str, Any] = {"import": store.name, "former": sorted(former)}
         now |= {"files": self._settled(), "others": self.listing.others}
         if now != self.before:
-            # Without the right to write, the next call reads the files again.
-            with suppress(InputError, OSError), complete(note) as file:
-                json.dump(now, file)
+            _write(_note(folder, self.data), now)
+        if former:
+            remove_former(folder)
 
     def _settled(self) -> dict[str, list[Any]]:
         """Return the states; of files that may still change unseen, the digest alone."""
@@ -278,6 +267,26 @@ class Inputs:
             if state[-2] > latest:
                 settled[name] = [state[-1]]
         return settled
+
+
+def remove_former(folder: Path) -> None:
+    """Remove former imports: those with an index when the last one has an index as well."""
+    notes = {note: _read(note) for note in sorted(folder.glob("inputs-*.json"))}
+    last = {content.get("import") for content in notes.values()}
+    for note, content in notes.items():
+        left = []
+        for name in content.get("former", ()):
+            is_indexed = any(_indexes(folder / str(content.get("import"))))
+            if name not in last and not _remove_import(folder / name, is_indexed):
+                left.append(name)
+        if content.get("former", left) != left:
+            _write(note, {**content, "former": left})
+
+
+def _write(note: Path, content: Mapping[str, Any]) -> None:
+    # Without the right to write, the next call reads the files again.
+    with suppress(InputError, OSError), complete(note) as file:
+        file.write(json.dumps(content))  # `dump` takes five times as long
 
 
 def _note(folder: Path, data: Path) -> Path:
@@ -315,19 +324,25 @@ def _states(
     return states
 
 
-def _remove_import(store: Path) -> bool:
-    """Remove an import and the indexes of its rows; False if one of them is open.
+def _remove_import(store: Path, with_indexes: bool) -> bool:
+    """Remove an import and the indexes of its rows; False if it stays, as one of them is open.
 
     An index in a cluster goes when it has been changed into the next one.
     """
+    is_removed = True
+    for index in _indexes(store):
+        if not index.name.startswith("opensearch-"):
+            is_removed &= with_indexes and remove_unless_open(index)
+    return is_removed and remove_unless_open(store)
+
+
+def _indexes(store: Path) -> list[Path]:
+    """Return the indexes of the rows of an import, unless another one has the same rows."""
     rows = corpora(store.parent)
     own = {rows.pop(store, "")}.difference(rows.values())
     folder = store.parents[2] / store.parent.name
-    is_removed = True
-    for index in [path for task in folder.glob("*/") for path in stores(task)]:
-        if is_of_rows(index, own) and not index.name.startswith("opensearch-"):
-            is_removed &= remove_unless_open(index)
-    return is_removed and remove_unless_open(store)
+    built = [path for task in folder.glob("*/") for path in stores(task)]
+    return [index for index in built if is_of_rows(index, own)]
 
 
 def is_of_rows(index: Path, digests: Collection[str]) -> bool:

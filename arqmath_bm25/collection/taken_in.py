@@ -74,7 +74,7 @@ class SourceInputs:
     """The files that one main file takes in; none outside the folder is read."""
 
     def __init__(self, root: Path) -> None:
-        self.root = Path(os.path.realpath(root))
+        self.root = root  # a real folder
         self.taken: set[Path] = set()  # files that are no documents of their own then
         self.body: set[Path] = set()  # those of them after \begin{document}
         self.is_frame = False  # whether most words of the body are of files that are taken in

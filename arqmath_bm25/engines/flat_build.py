@@ -5,6 +5,9 @@ a formula, which the terms of the formula replace when terms are counted. Fields
 documents share belong to a group of documents, and are weighted by the size of the group. A part is
 one file of arrays, one after the other, with a table of their offsets.
 
+When few documents have changed, a part has what the former index has of the others, and the file
+`rows` the row of each document, in the order of the parts.
+
 A field is merged in ranges of term numbers. These numbers are hashes, so ranges of the same width
 have about equally many terms, and memory stays flat.
 """
@@ -14,7 +17,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
@@ -28,19 +31,21 @@ from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary, term_numbers
 from arqmath_bm25.analysis.terms import Bag, Spelling
 from arqmath_bm25.core.arrays import distinct, ranges, smallest_kind
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.id_table import write_ids
+from arqmath_bm25.core.id_table import IdTable, write_ids
 from arqmath_bm25.core.tested import write_checksums
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.engine import Document
 
 if TYPE_CHECKING:
     from arqmath_bm25.analysis.term_numbers import Numbers, Places
+    from arqmath_bm25.core.arrays import Flags
     from arqmath_bm25.core.workers import Workers
 
     Integers = npt.NDArray[np.integer]
 
 FORM = 5
 META = "flat.json"
+ROWS = "rows"  # beside parts: the row of each of their documents (int32)
 _DATA = ".flat"  # endings of the files of a part
 _TABLE = ".table"
 _TOGETHER = 1 << 21  # postings in memory
@@ -135,20 +140,7 @@ class FlatPart:
                 arrays[f"{name}.{kind}"] = values
             statistics[name] = {"shared": field.shared, **counts}
 
-        places = {}  # type, offset and length of each array; one comes after the other
-        with file.open("wb") as data:
-            for name, values in arrays.items():
-                places[name] = values.dtype.str, data.tell(), len(values)
-                values.tofile(data)
-        table = {
-            "documents": len(groups),
-            "groups": len(group_sizes),
-            "fields": statistics,
-            "arrays": places,
-        }
-        table_file = file.with_suffix(_TABLE)
-        table_file.write_text(json.dumps(table), encoding="utf-8")
-        return file, table_file
+        return _save(file, arrays, statistics, len(group_sizes))
 
     def _terms_and_rows(
         self,
@@ -172,6 +164,68 @@ class FlatPart:
         all_terms = np.concatenate((terms, formula_terms))
         all_rows = np.concatenate((rows, np.repeat(formula_rows, lengths)))
         return all_terms, all_rows
+
+
+def _save(
+    file: Path,
+    arrays: Mapping[str, npt.NDArray[Any]],
+    statistics: Mapping[str, Mapping[str, Any]],
+    groups: int,
+) -> tuple[Path, Path]:
+    """Write the arrays of a part and a table of their offsets; return both files."""
+    places = {}  # type, offset and length of each array; one comes after the other
+    with file.open("wb") as data:
+        for name, values in arrays.items():
+            places[name] = values.dtype.str, data.tell(), len(values)
+            values.tofile(data)
+    table = {
+        "documents": len(arrays["ids"]),
+        "groups": groups,
+        "fields": statistics,
+        "arrays": places,
+    }
+    table_file = file.with_suffix(_TABLE)
+    table_file.write_text(json.dumps(table), encoding="utf-8")
+    return file, table_file
+
+
+def write_remaining(index: Path, is_left: Flags, part: Path) -> None:
+    """Write what an index has of the documents that are left, as a part.
+
+    The index is as it was written by this version, and its documents are in no groups.
+    """
+    meta = json.loads((index / META).read_text(encoding="utf-8"))
+    rows = np.cumsum(is_left) - 1
+    count = int(is_left.sum())
+    ids = IdTable(index / "ids").of(np.flatnonzero(is_left))
+    arrays = {"ids": np.array(ids, np.bytes_), "groups": np.full(count, -1, np.int32)}
+    statistics = {}
+    for name in meta["fields"]:
+        pairs = np.fromfile(index / f"{name}.pairs", "<i4").reshape(-1, 2).astype("<i8")
+        docs = np.fromfile(index / f"{name}.docs", smallest_kind(len(rows)))
+        codes = np.fromfile(index / f"{name}.codes", smallest_kind(len(pairs)))
+        starts = np.fromfile(index / f"{name}.starts", smallest_kind(len(docs)))
+        terms = np.fromfile(index / f"{name}.terms", "<u8")
+
+        of_left = is_left[docs]
+        docs = docs[of_left]
+        codes = codes[of_left]
+        starts = np.append(0, np.cumsum(of_left))[starts]
+        lengths = np.diff(starts)
+        used, codes = np.unique(codes, return_inverse=True)
+        postings = {
+            "terms": terms[lengths > 0],
+            "starts": np.append(0, np.cumsum(lengths[lengths > 0])).astype("<i8"),
+            "docs": rows[docs].astype("<i4"),
+            "codes": codes.astype(smallest_kind(len(used))),
+            "pairs": (pairs[:, 0] << 8 | pairs[:, 1])[used],
+        }
+        for kind, values in postings.items():
+            arrays[f"{name}.{kind}"] = values
+        documents = int(np.count_nonzero(np.bincount(docs)))
+        tokens = int(pairs[used, 0][codes].sum())
+        statistics[name] = {"shared": False, "documents": documents, "tokens": tokens}
+    _save(part, arrays, statistics, 0)
 
 
 def _spell_trees(trees: Trees, spelling: Spelling) -> tuple[Places, Numbers]:
@@ -259,7 +313,13 @@ def write_flat(parts: Path, directory: Path, expected: int, workers: Workers = H
         raise InputError(f"{parts}: {count:,} of {expected:,} documents; build the index again")
 
     directory.mkdir()
-    ids = chain.from_iterable(part.read("ids").tolist() for part in files)
+    ids: Iterable[bytes] = chain.from_iterable(part.read("ids").tolist() for part in files)
+    rows = np.arange(count, dtype=np.int32)
+    is_changed = (parts / ROWS).exists()
+    if is_changed:
+        rows = np.fromfile(parts / ROWS, np.int32)
+        in_parts = list(ids)
+        ids = map(in_parts.__getitem__, np.argsort(rows).tolist())
     write_ids(directory / "ids", ids)
     members = _write_groups(files, directory, first_groups)
 
@@ -271,12 +331,14 @@ def write_flat(parts: Path, directory: Path, expected: int, workers: Workers = H
             totals["tokens"] += statistics["tokens"]
     merges = []
     for name, statistics in fields.items():
-        merge = _Merge(directory / name, files, first_documents, statistics["documents"], None)
+        total = statistics["documents"]
+        merge = _Merge(directory / name, files, first_documents, total, rows, is_changed, None)
         if statistics["shared"]:
-            merge = merge._replace(firsts=first_groups, members=members)
+            of_groups = np.arange(first_groups[-1], dtype=np.int32)
+            merge = merge._replace(firsts=first_groups, rows=of_groups, members=members)
         merges.append(merge)
 
-    if len(files) <= 1:
+    if is_changed or len(files) <= 1:
         workers = HERE  # To start processes takes longer than to merge one part.
     for _ in workers.map(_write_field, merges):
         pass
@@ -309,10 +371,10 @@ def _write_groups(files: Sequence[_SavedPart], directory: Path, firsts: Sequence
 class _FieldPart:
     """The postings of a field in a part."""
 
-    def __init__(self, part: _SavedPart, name: str, first: int, pairs: Integers) -> None:
+    def __init__(self, part: _SavedPart, name: str, rows: Integers, pairs: Integers) -> None:
         self._part = part
         self._name = name
-        self._first = first
+        self._rows = rows
         code = np.searchsorted(pairs, part.read(f"{name}.pairs"))
         self._code = code.astype(smallest_kind(len(pairs)))
         starts = self._read("starts")
@@ -330,7 +392,7 @@ class _FieldPart:
         starts = self._read("starts", begin, end + 1)
         docs = self._read("docs", starts[0], starts[-1])
         codes = self._read("codes", starts[0], starts[-1])
-        return terms, np.diff(starts), docs + np.int32(self._first), self._code[codes]
+        return terms, np.diff(starts), self._rows[docs], self._code[codes]
 
     def _read(self, kind: str, begin: int = 0, end: int | None = None) -> npt.NDArray[Any]:
         name = f"{self._name}.{kind}"
@@ -344,6 +406,8 @@ class _Merge(NamedTuple):
     parts: Sequence[_SavedPart]  # of all fields
     firsts: Sequence[int]  # the number of the first row of each part, and of all rows
     documents: int  # with this field
+    rows: Integers  # the row of each document, or group, of the parts
+    is_changed: bool  # whether the rows of a part lie among those of others
     members: Integers | None  # how many documents each group has, if the rows are groups
 
 
@@ -351,15 +415,15 @@ def _write_field(field: _Merge) -> None:
     """Merge the postings of a field."""
     name = field.file.name
     files = []
-    for file, first in zip(field.parts, field.firsts, strict=False):
+    for file, (first, end) in zip(field.parts, pairwise(field.firsts), strict=True):
         if name in file.meta["fields"]:
-            files.append((file, first))
+            files.append((file, field.rows[first:end]))
     pairs = np.unique(np.concatenate([file.read(f"{name}.pairs") for file, _ in files]))
     columns = np.stack([pairs >> 8, pairs & 255], axis=1)
     columns.astype("<i4").tofile(f"{field.file}.pairs")
 
     # Each range of term numbers has about as many postings as fit into memory.
-    parts = [_FieldPart(file, name, first, pairs) for file, first in files]
+    parts = [_FieldPart(file, name, rows, pairs) for file, rows in files]
     postings = sum(part.postings for part in parts)
     count = postings // _TOGETHER + 1
     width = _NUMBERS // count
@@ -394,6 +458,7 @@ class _FieldFiles:
         self._starts = create("starts")
         self._docs = create("docs")
         self._codes = create("codes")
+        self._is_changed = field.is_changed
         self._members = field.members
         if self._members is not None:
             self._counts = create("counts")
@@ -407,16 +472,24 @@ class _FieldFiles:
         lengths = lengths[order]
         postings = ranges(begins[order], lengths)
         docs = docs[postings]
+        codes = codes[postings]
 
         first = np.flatnonzero(np.diff(terms, prepend=~terms[:1]))
         begins = np.cumsum(lengths) - lengths
         starts = begins[first]
+        if self._is_changed:
+            counts = np.diff(starts, append=len(docs))
+            order = np.argsort(
+                np.repeat(np.arange(len(starts)), counts) << 32 | docs, kind="stable"
+            )
+            docs = docs[order]
+            codes = codes[order]
 
         terms[first].tofile(self._terms)
         all_starts = self._postings + starts
         all_starts.astype(self._kind_of_starts).tofile(self._starts)
         docs.astype(self._kind_of_docs).tofile(self._docs)
-        codes[postings].tofile(self._codes)
+        codes.tofile(self._codes)
         if self._members is not None and len(starts):
             counts = np.add.reduceat(self._members[docs], starts)
             counts.astype(self._kind_of_counts).tofile(self._counts)

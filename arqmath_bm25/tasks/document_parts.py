@@ -7,9 +7,6 @@ of the same index writes only the parts that are not.
 A worker on another machine that was given up for dead may still write while another one does its
 part, or after the build has ended. So each try has a file of its own, in a directory that ends with
 the build, and is renamed when it is complete; two that are completed hold the same.
-
-Parts of what changes often are kept for the next build, which takes over those with the same rows
-and settings. They are packed with a checksum, and may be removed at any time.
 """
 
 from __future__ import annotations
@@ -17,22 +14,19 @@ from __future__ import annotations
 import gc
 import json
 import shutil
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 from uuid import uuid4
 
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.arrays import Flags, Ints
-from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.system import give_back_memory
 from arqmath_bm25.core.workers import J, Workers
-from arqmath_bm25.core.writing import complete
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.engines.flat_build import FlatPart
 
@@ -55,8 +49,6 @@ class PartForms(NamedTuple):
     json: bool = True  # JSON lines
     flat: bool = False  # postings
     cluster: KnownDocuments | None = None  # whose index may have some of the documents
-    # Under which path the postings of a job are kept, packed, for the next build.
-    kept: Callable[[Any], Path] | None = None
 
     @property
     def ending(self) -> str:
@@ -66,6 +58,7 @@ class PartForms(NamedTuple):
 
 
 JSON = PartForms()
+FLAT = PartForms(json=False, flat=True)
 WORDS = ".words"  # a file beside a part: in how many of its documents each word is
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -88,7 +81,7 @@ def write_parts(
     ) as tries:
         forms = forms._replace(cluster=None)
         write = partial(_write, documents, forms, Path(tries))
-        yield from workers.map(partial(_do, write, forms, Path(tries), directory), enumerate(jobs))
+        yield from workers.map(partial(_do, write, forms, directory), enumerate(jobs))
 
 
 def clear(directory: Path, keep_documents: bool) -> None:
@@ -106,19 +99,15 @@ def clear(directory: Path, keep_documents: bool) -> None:
 def _do(
     write: Callable[[J, Path], None],
     forms: PartForms,
-    tries: Path,
     directory: Path,
     numbered: tuple[int, J],
 ) -> Counter[str]:
-    """Write the part of a job, unless it is finished or kept; return its counts."""
+    """Write the part of a job, unless it is finished; return its counts."""
     number, job = numbered
     part = directory / f"part-{number:05}.jsonl"
     finished = part.with_suffix(forms.ending)
-    kept = forms.kept and forms.kept(job)
-    if not finished.exists() and not (kept and _take_over(kept, part, tries)):
+    if not finished.exists():
         write(job, part)
-        if kept:
-            _keep(part, kept)
         give_back_memory()  # The C library would keep a third of it until the process ends.
     return Counter(json.loads(finished.read_bytes())["counts"])
 
@@ -167,31 +156,6 @@ def _write(
     said = {"counts": total, "kinds": list(kinds), "of_each": of_each}
     writing.write_text(json.dumps(said), encoding="ascii")
     writing.rename(part.with_suffix(forms.ending))
-
-
-def _take_over(kept: Path, part: Path, tries: Path) -> bool:
-    """Unpack the files of a kept part; return whether it is there as it was written."""
-    with suppress(OSError, zlib.error):
-        sizes, _, content = zlib.decompress(kept.read_bytes()).partition(b"\n")
-        begin = 0
-        for ending, size in json.loads(sizes).items():
-            unpacked = tries / kept.name
-            unpacked.write_bytes(content[begin : begin + size])
-            unpacked.rename(part.with_suffix(ending))
-            begin += size
-        return True
-    return False
-
-
-def _keep(part: Path, kept: Path) -> None:
-    """Pack the files of a part under the path where they are kept, the counts at the end."""
-    files = sorted(part.parent.glob(f"{part.stem}.*"), key=lambda file: file.suffix == ".counts")
-    sizes = {file.name.removeprefix(part.stem): file.stat().st_size for file in files}
-    content = b"".join(file.read_bytes() for file in files)
-    with suppress(InputError, OSError):
-        kept.parent.mkdir(exist_ok=True)
-        with complete(kept, None) as packed:
-            packed.write(zlib.compress(json.dumps(sizes).encode() + b"\n" + content, 1))
 
 
 @contextmanager

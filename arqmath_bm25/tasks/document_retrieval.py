@@ -5,11 +5,9 @@ Documents are ranked by the fields of text, title and tags.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import weakref
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
@@ -25,7 +23,6 @@ from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.analysis.text import WordAnalyzer, is_undivided, words_in
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.imports import PARTS
 from arqmath_bm25.collection.own_documents import (
     QUERIES,
     UserDocument,
@@ -35,15 +32,14 @@ from arqmath_bm25.collection.own_documents import (
 from arqmath_bm25.core.arrays import Ints
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.id_table import IdTable, write_ids
-from arqmath_bm25.core.manifest import digest_of
+from arqmath_bm25.core.id_table import IdTable
 from arqmath_bm25.core.progress import counted, tell
 from arqmath_bm25.core.reading import read_text
 from arqmath_bm25.core.records import Hit, Topic
-from arqmath_bm25.core.tested import read_numbers, write_checksums
+from arqmath_bm25.core.tested import read_numbers
 from arqmath_bm25.core.workers import Workers
-from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.engine import Document as Indexed
+from arqmath_bm25.engines.flat_build import ROWS
 from arqmath_bm25.tasks.cited.cited_documents import (
     STATEMENTS,
     CitedRanker,
@@ -51,20 +47,22 @@ from arqmath_bm25.tasks.cited.cited_documents import (
     is_learnt,
 )
 from arqmath_bm25.tasks.document_fields import NOTHING, document_fields
-from arqmath_bm25.tasks.document_parts import WORDS, PartForms, write_parts
+from arqmath_bm25.tasks.document_parts import FLAT, WORDS, PartForms, clear, write_parts
 from arqmath_bm25.tasks.document_task import DeclarationRanker, DocumentTask, FieldRanker
-from arqmath_bm25.tasks.labels import labels_of, write_labels
+from arqmath_bm25.tasks.former_index import (
+    IDS,
+    TABLE,
+    FormerIndex,
+    row_digest,
+    write_counts,
+    write_table,
+)
 from arqmath_bm25.tasks.settings import DocumentSettings, kind
 from arqmath_bm25.tasks.task import Found, OpenIndex, Ranker, TopicFile
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 from arqmath_bm25.tasks.written_words import WrittenWords, write_words
-from arqmath_bm25.version import __version__
 
-_IDS = "documents.ids"  # core/id_table.py
-# Of the row of each document: offset, length and a digest (int64).
-_ROWS = "documents.rows"
-_PER_PART = 2_500  # documents, at most
-_CUT = 1 << 10  # A part ends after one document in so many, by their digests.
+_PER_PART = 1_000  # documents
 _LEAST_SHARE = 0.01  # of documents with formulas, for those of queries to be searched for
 _KINDS: dict[str, str] = {
     "html": "HTML of other programs",
@@ -127,53 +125,59 @@ class DocumentRetrieval(DocumentTask):
     ) -> dict[str, int]:
         """Write the indexed fields of every document, and the table of their offsets."""
         path = collection.documents_file
-        rows = _write_table(path, place)
+        former = None
+        if forms == FLAT and collection.is_imported and not workers.remote:
+            former = FormerIndex.of(self, collection)
+        rows = write_table(path, place, former)
+        kept = None
+        if former:
+            kept = former.rows_among(rows)
+        directory = place.absolute() / DOCUMENTS
+        if kept is not None or (directory / ROWS).exists():
+            clear(directory, keep_documents=False)
+            directory.mkdir()
+
         lacking = np.ones(len(rows), np.bool_)
+        counts = Counter[str]()
+        words = Counter[str]()  # word → number of documents
+        others: Iterable[Ints] = ()  # whose words are not known
         if forms.cluster:
             lacking = forms.cluster.lacking(rows[:, 2], _ids_in)
-
-        directory = place.absolute() / DOCUMENTS
-        parts = list(_parts(rows[lacking]))
-        others = _parts(rows[~lacking])
-        kept = set()
-        folder = collection.import_folder.absolute() / PARTS
-        is_flat = forms == PartForms(json=False, flat=True)
-        is_own = collection.is_imported and not workers.remote and not folder.is_symlink()
-        if is_flat and is_own:
-            place_of = partial(_kept_part, folder, digest_of([__version__, self.recipe]))
-            places = list(map(place_of, parts))
-            kept = {place.name for place in places}
-            if sum(map(Path.is_file, places)) >= len(places) - 1:
-                workers = HERE  # to start processes takes longer
-            forms = forms._replace(kept=place_of)
-        documents = partial(_documents, path.absolute(), self.settings)
-        counts = Counter[str]()
-        if forms.cluster:
             counts = forms.cluster.counts_of_others()
+            others = _parts(rows[~lacking])
+        elif former and kept is not None:
+            lacking[kept[kept >= 0]] = False
+            former.write_remaining(kept, lacking, directory)
+            counts, words = former.counts, former.words
+            gone = Counter[str]()
+            for document in _documents(former.corpus, self.settings, former.rows[kept < 0], gone):
+                gone["documents"] += 1
+                words.subtract(document.words)
+            counts.subtract(gone)
+
+        documents = partial(_documents, path.absolute(), self.settings)
+        parts = _parts(rows[lacking])
         for of_part in write_parts(documents, parts, directory, workers, forms):
             counts.update(of_part)
+        counts = +counts
+        counts.update({_WITHOUT_WORDS: 0, _WITHOUT_FORMULAS: 0})
 
-        if forms.kept:
-            for file in folder.glob("*"):
-                if file.name not in kept:
-                    file.unlink(missing_ok=True)
-
-        words = Counter[str]()  # word → number of documents
         for file in directory.glob(f"*{WORDS}"):
             words.update(json.loads(file.read_bytes()))
         for of_part in workers.map(partial(_words_of, path.absolute(), self.settings), others):
             words.update(of_part)
-        write_words(words, place)
+        write_words(+words, place)
         if not workers.remote:
             workers.close()  # Idle ones keep their memory; the merge of the parts starts others.
         settle(counts, "documents")
+        write_counts(counts, place)
         self._tell_of(counts, collection.given)
 
         referring = counts.pop(_REFERRING, 0)
         if self.settings.cited:
             counts[STATEMENTS] = 0
             if referring or collection.train:
-                ids = IdTable(place / _IDS)
+                ids = IdTable(place / IDS)
                 counts[STATEMENTS] = count_statements(collection, path, ids, self.settings)
         return dict(counts)
 
@@ -333,7 +337,7 @@ class DocumentRetrieval(DocumentTask):
             by_fields = DeclarationRanker(index, settings, keep_formulas=has_formulas)
         if not settings.cited:
             return by_fields
-        ids = IdTable(index.directory / _IDS)
+        ids = IdTable(index.directory / IDS)
         return CitedRanker(index, settings, by_fields, index.collection.documents_file, ids)
 
     def file_stem(self, tag: str, variant: str) -> str:
@@ -380,8 +384,8 @@ class _DocumentTable:
         self.corpus = corpus
         self._file = os.open(corpus, os.O_RDONLY | os.O_CLOEXEC)
         weakref.finalize(self, os.close, self._file)
-        self.ids = IdTable(directory / _IDS)
-        self._rows = read_numbers(directory / _ROWS, "<i8").reshape(-1, 3)
+        self.ids = IdTable(directory / IDS)
+        self._rows = read_numbers(directory / TABLE, "<i8").reshape(-1, 3)
 
     def has(self, doc_id: str) -> bool:
         """Return whether there is a document with this id."""
@@ -433,35 +437,9 @@ class _DocumentTable:
     def _at(self, row: int) -> UserDocument | None:
         offset, length, digest = self._rows[row].tolist()
         text = os.pread(self._file, length, offset)
-        if _digest(text) != digest:
+        if row_digest(text) != digest:
             return None
         return read_row(self.corpus, text)
-
-
-def _digest(row: bytes) -> int:
-    """Return a number of 64 bits for the content of a row."""
-    return int.from_bytes(hashlib.sha256(row).digest()[:8], "little", signed=True)
-
-
-def _write_table(corpus: Path, directory: Path) -> Ints:
-    """Write where the row of each document is; return its offset, length and digest."""
-    rows = array("q")
-    labels = []
-
-    def ids() -> Iterator[bytes]:
-        with corpus.open("rb") as file:
-            for document, (offset, length) in read_documents(corpus):
-                file.seek(offset)
-                rows.extend((offset, length, _digest(file.read(length))))
-                labels.append(labels_of(document))
-                yield document.doc_id.encode()
-
-    write_ids(directory / _IDS, ids())
-    write_labels(labels, directory)
-    written = np.array(rows, "<i8")
-    written.tofile(directory / _ROWS)
-    write_checksums(directory / _ROWS)
-    return written.reshape(-1, 3)
 
 
 # A process does many parts, and the analyzer remembers the formulas it has read.
@@ -512,23 +490,13 @@ def _documents(
 
 def _ids_in(store: Path, rows: Ints) -> list[str]:
     """Return the ids of documents of a store by their rows."""
-    return [doc_id.decode() for doc_id in IdTable(store / _IDS).of(rows)]
+    return [doc_id.decode() for doc_id in IdTable(store / IDS).of(rows)]
 
 
 def _parts(rows: Ints) -> Iterator[Ints]:
-    """Yield rows a part at a time; a changed row moves no cut but those next to it."""
-    begin = 0
-    for end in [*(np.flatnonzero(rows[:, 2] % _CUT == 0) + 1).tolist(), len(rows)]:
-        while begin < end:
-            part = rows[begin : min(end, begin + _PER_PART)]
-            begin += len(part)
-            yield part
-
-
-def _kept_part(folder: Path, recipe: str, rows: Ints) -> Path:
-    """Return where the part of some rows is kept."""
-    content = recipe.encode() + np.ascontiguousarray(rows[:, 2]).tobytes()
-    return folder / hashlib.sha256(content).hexdigest()[:32]
+    """Yield rows a part at a time."""
+    for begin in range(0, len(rows), _PER_PART):
+        yield rows[begin : begin + _PER_PART]
 
 
 def _words_of(path: Path, settings: DocumentSettings, spans: Ints) -> Counter[str]:

@@ -34,6 +34,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from arqmath_bm25.collection.imports import remove_former
 from arqmath_bm25.core.building import DOCUMENTS, building, sweep
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest
 from arqmath_bm25.core.progress import status
@@ -89,6 +90,8 @@ def ensure(
             check_rights(engine.hosts, engine.replicas)
     if to_build:
         ready += _build(content, to_build, workers, keep_documents)
+    if content.collection.is_imported:
+        remove_former(content.collection.import_folder)
     return ready
 
 

@@ -35,6 +35,12 @@ def write_words(counts: Mapping[str, int], directory: Path) -> None:
     write_checksums(path)
 
 
+def read_counts(directory: Path) -> dict[str, int]:
+    """Return the words of a store; NoIndexError if they are not as written."""
+    lines = read_bytes(directory / FILE).tobytes().decode().splitlines()
+    return {word: int(count) for word, count in (line.split("\t") for line in lines)}
+
+
 class WrittenWords:
     """The words of an index."""
 

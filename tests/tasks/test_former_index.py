@@ -27,7 +27,6 @@ def analysed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             yield document
 
     monkeypatch.setattr(document_retrieval, "_documents", noting)
-    monkeypatch.setattr(document_retrieval, "_CUT", 4)
     return ids
 
 
@@ -99,23 +98,36 @@ def test_a_document_before_all_others_leaves_their_postings(
     assert len(analysed) < 30
 
 
-def test_a_damaged_part_is_written_anew(notes: Path, tmp_path: Path, analysed: list[str]) -> None:
+@pytest.mark.parametrize(
+    "name", ["documents.rows", "documents.counts", "words", "lucene.flat/contents.docs"]
+)
+def test_what_is_damaged_is_not_taken_over(
+    notes: Path, tmp_path: Path, analysed: list[str], name: str
+) -> None:
     built(notes, tmp_path / "i")
-    files = sorted((tmp_path / "i" / "files" / "notes" / "parts").iterdir())
-    for number, file in enumerate(files):
-        content = bytearray(file.read_bytes())
-        file.unlink()
-        if number % 3 == 1:
-            content[len(content) // 2] ^= 8
-        if number % 3:
-            file.write_bytes(content[: len(content) + 1 - number % 3])
+    (file,) = (tmp_path / "i" / "notes").rglob(name)
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 8
+    file.write_bytes(content)
     write(notes, "a.md", random.Random(1))
     assert built(notes, tmp_path / "i") == built(notes, tmp_path / "anew")
 
 
-def test_a_planted_folder_of_parts_is_left_alone(notes: Path, tmp_path: Path) -> None:
-    (tmp_path / "i" / "files" / "notes").mkdir(parents=True)
-    (tmp_path / "i" / "files" / "notes" / "parts").symlink_to(notes)
-    before = sorted(notes.iterdir())
+def test_nothing_is_kept_but_the_last_index(notes: Path, tmp_path: Path) -> None:
+    for number in range(3):
+        write(notes, f"a{number}.md", random.Random(number))
+        built(notes, tmp_path / "i")
+    stores = {path.parent for path in (tmp_path / "i").rglob("manifest.json")}
+    assert len(stores) == 2  # the import and its index
+    assert {path.parent.name for path in stores} == {"notes", "docs"}
+
+
+def test_most_documents_are_indexed_anew_with_all(
+    notes: Path, tmp_path: Path, analysed: list[str]
+) -> None:
     built(notes, tmp_path / "i")
-    assert sorted(notes.iterdir()) == before
+    del analysed[:]
+    for number in range(40):
+        write(notes, f"n{number}.md", random.Random(100 + number))
+    assert built(notes, tmp_path / "i") == built(notes, tmp_path / "anew")
+    assert len(analysed) == 2 * 60
