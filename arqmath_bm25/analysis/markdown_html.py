@@ -10,8 +10,10 @@ stand within them.
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
+from contextlib import suppress
 from functools import lru_cache
 from html import escape, unescape
 from typing import TYPE_CHECKING, Any
@@ -125,11 +127,16 @@ def markdown_line(text: str) -> str:
 
 
 def front_matter(text: str) -> tuple[dict[str, Any], int]:
-    """Return the values of the front matter in YAML or TOML, and where it ends."""
+    """Return the values of the front matter in YAML, TOML or JSON, and where it ends."""
+    values: Any = None
+    if text.startswith("{\n"):
+        with suppress(ValueError, RecursionError):
+            values, end = json.JSONDecoder().raw_decode(text)
+            if values and not text[end:].partition("\n")[0].strip():
+                return values, end
     front = _FRONT_MATTER.match(text)
     if front is None:
         return {}, 0
-    values: Any = None
     try:
         if front["mark"] == "+++":
             values = tomllib.loads(front["values"])

@@ -228,7 +228,8 @@ class _Rows:
             self._waiting.writelines(listing.former.lines(name))
         else:
             try:
-                read = read_source(path, listing.real_root, whole)
+                macros = listing.macros_of(name)
+                read = read_source(path, listing.real_root, whole, macros)
             except Exception as error:  # no file ends a folder
                 self.unread[name] = _reason(error, path)
                 return

@@ -57,7 +57,7 @@ from arqmath_bm25.core.writing import Source, complete, contents, state_of, writ
 from arqmath_bm25.version import __version__
 
 FILES = "files"  # the folder of imports below INDEXES, and the task of their manifests
-_FORM = 8  # of the rows of a folder
+_FORM = 9  # of the rows of a folder
 _ENGINE = "corpus"
 # A file that was written so shortly before it was read may change without a change of its times.
 _RECENT = 50_000_000  # ns
@@ -155,6 +155,7 @@ def importing(
     recipe["whole"] = whole
     inputs = Inputs.of(Path(data), indexes / FILES / name, recipe, read_all, everything)
     recipe["files"] = inputs.digest
+    recipe |= _macros(inputs.listing)
     if everything:
         recipe["everything"] = True
     return Import(name, recipe, partial(write_files, inputs.listing, whole=whole), inputs)
@@ -224,7 +225,8 @@ class Inputs:
         # What a file takes in may be there only now.
         if states != known or before.get("others") != listing.others:
             if not read_all and isinstance(before.get("import"), str):
-                listing.former = FormerRows(folder / before["import"], recipe)
+                read_so = {**recipe, **_macros(listing)}
+                listing.former = FormerRows(folder / before["import"], read_so)
             listing.digests = _contents(states)
             taken = (os.path.relpath(path, root) for path in listing.plan.taken)
             beside = [name for name in beside if name in TAKEN_OVER]
@@ -287,6 +289,10 @@ def _write(note: Path, content: Mapping[str, Any]) -> None:
     # Without the right to write, the next call reads the files again.
     with suppress(InputError, OSError), complete(note) as file:
         file.write(json.dumps(content))  # `dump` takes five times as long
+
+
+def _macros(listing: Listing) -> dict[str, Any]:
+    return {"macros": listing.macros} if listing.macros else {}
 
 
 def _note(folder: Path, data: Path) -> Path:

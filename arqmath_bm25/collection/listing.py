@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from arqmath_bm25.collection.book_macros import CONFIGURATIONS, configured
 from arqmath_bm25.collection.folder_texts import inside, text_of
 from arqmath_bm25.collection.kept_rows import FormerRows
 from arqmath_bm25.collection.own_documents import LONGEST_ID, QRELS, QUERIES
@@ -35,6 +37,7 @@ _PRETEXT = re.compile(rb"<(?:pretext|mathbook)\b")
 _HEAD = 10_000  # bytes
 _BOOK = "book.toml"  # of mdBook, above the sources
 _IGNORE = ".gitignore"
+_LONGEST = 100_000  # bytes of a configuration
 _FIELD = re.compile(r"[^\s\",:]+")  # a field of a row, in TSV or JSON
 # Of an id; written as in an address.
 _NO_ID = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff]+")
@@ -71,6 +74,28 @@ class Listing:
             if file is not None:
                 found += _FIELD.findall(file.read_text("utf-8", "replace"))
         return frozenset(found)
+
+    @cached_property
+    def macros(self) -> dict[str, str]:
+        """The definitions in the configuration of each book."""
+        found = {}
+        for name in self.others:
+            if not name.endswith(CONFIGURATIONS):
+                continue
+            file = inside(self.root / name, self.real_root)
+            if file and file.stat().st_size < _LONGEST:
+                with suppress(InputError):
+                    found[name] = configured(text_of(file)[0], name)
+        return {name: text for name, text in found.items() if text}
+
+    def macros_of(self, name: str) -> str:
+        """Return the definitions of the books that a file belongs to."""
+        found = []
+        for config, text in self.macros.items():
+            folder = config[: config.rfind("/") + 1]
+            if name.startswith(folder):
+                found.append(text)
+        return "\n".join(found)
 
     @cached_property
     def plan(self) -> Plan:

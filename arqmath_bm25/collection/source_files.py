@@ -30,6 +30,7 @@ from arqmath_bm25.analysis.kinds import Kind
 from arqmath_bm25.analysis.latex_html import BALANCED, BESIDE_TITLE, latex_html, latex_line
 from arqmath_bm25.analysis.macros import Macro, Macros, preamble_macros
 from arqmath_bm25.analysis.markdown_html import front_matter
+from arqmath_bm25.collection.book_macros import definitions
 from arqmath_bm25.collection.formal_files import formal_parts
 from arqmath_bm25.collection.pdf_files import pdf_sections
 from arqmath_bm25.collection.taken_in import BEGIN, END, SourceInputs
@@ -68,12 +69,13 @@ class SourceFile:
     title: str  # of LaTeX; of a PDF the lines with which it begins
 
 
-def read_source(path: Path, root: Path, whole: bool = False) -> SourceFile:
+def read_source(path: Path, root: Path, whole: bool = False, macros: str = "") -> SourceFile:
     """Return the parts of a file below `root`, or with `whole` the file as one part.
 
+    `macros` are the definitions of the book that it belongs to.
     Raises InputError for a file that is not UTF-8, or is not of the form that its ending says.
     """
-    inputs = SourceInputs(root)
+    inputs = SourceInputs(root, macros)
     reader = READERS[path.suffix.lower()]
     if reader is _pdf_parts:
         parts = reader("", path, inputs)
@@ -338,7 +340,10 @@ def _markdown_parts(
     loose = loose or is_in_book(path.parent, inputs.root)
     html = source_html(text, "markdown", loose)
     title = str(values.get("title") or "")
-    macros = _macros_of_values(values)
+    header = values.get("header-includes", "")
+    if not isinstance(header, list):
+        header = [header]
+    macros = preamble_macros("\n".join([inputs.macros, *map(str, header), *definitions(values)]))
     parts = _parts(html, text, "markdown", title, macros, (begin, len(text)))
     tags = tuple(
         dict.fromkeys(_tags([values.get(key) for key in ("tags", "keywords", "categories")]))
@@ -348,18 +353,6 @@ def _markdown_parts(
         first = replace(first, title=path.stem)
     parts[0] = replace(first, labels=(*first.labels, path.stem))
     return [replace(part, tags=tags) for part in parts]
-
-
-def _macros_of_values(values: Mapping[str, Any]) -> Macros:
-    r"""Return the macros of front matter: `math: {"\\R": "\\mathbb{R}"}`, or a header of LaTeX."""
-    header = values.get("header-includes", "")
-    defined = list(map(str, header)) if isinstance(header, list) else [str(header)]
-    if isinstance(values.get("math"), dict):
-        for name, body in values["math"].items():
-            if isinstance(body, str):
-                count = max(map(int, re.findall(r"#([1-9])", body)), default=0)
-                defined.append(f"\\newcommand{{{name}}}[{count}]{{{body}}}")
-    return preamble_macros("\n".join(defined))
 
 
 def is_in_book(folder: Path, root: Path) -> bool:
@@ -432,7 +425,7 @@ def _rst_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
     """Split reStructuredText at its headings and labelled statements."""
     from arqmath_bm25.analysis.rst_html import rst_html  # docutils loads slowly
 
-    return _parts(rst_html(text), text, "post", "")
+    return _parts(rst_html(text), text, "post", "", preamble_macros(inputs.macros))
 
 
 def _light_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:

@@ -73,8 +73,9 @@ _IN_MARKDOWN = re.compile(
 class SourceInputs:
     """The files that one main file takes in; none outside the folder is read."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, macros: str = "") -> None:
         self.root = root  # a real folder
+        self.macros = macros  # definitions of the book, in LaTeX
         self.taken: set[Path] = set()  # files that are no documents of their own then
         self.body: set[Path] = set()  # those of them after \begin{document}
         self.is_frame = False  # whether most words of the body are of files that are taken in

@@ -99,6 +99,10 @@ MARKDOWN: dict[str, tuple[str, list[Document]]] = {
         "By @knuth84 [p. 3] in $\\R$.\n\n\\newpage\n\nEnd, @alice.\n",
         [("T", "By in . End, @alice.", ["\\mathbb{R}"])],
     ),
+    "front matter in JSON, as Hugo has it": (
+        '{\n  "title": "Of {rings}",\n  "tags": ["algebra"]\n}\n\nText of $r$.\n',
+        [("Of {rings}", "Text of .", ["r"])],
+    ),
     "reStructuredText and comments within MyST": (
         "# T\n\n```{eval-rst}\n.. note:: Of :math:`r`.\n```\n\n%hidden\n\n"
         '```{figure-md} f\n<img src="a.png" alt="b">\n\nOf $k$.\n```\n',
@@ -115,6 +119,50 @@ MARKDOWN: dict[str, tuple[str, list[Document]]] = {
 def test_a_dialect_of_markdown_is_read_as_its_manual_says(tmp_path: Path, name: str) -> None:
     text, expected = MARKDOWN[name]
     assert documents(tmp_path, {"a.md": text}) == expected
+
+
+BOOKS = {
+    "myst.yml": 'project:\n  math:\n    "\\\\R": \\mathbb{R}\n    f: {macro: "f(#1)"}\n',
+    "_config.yml": (
+        "sphinx:\n  config:\n    mathjax3_config:\n      tex:\n        macros:\n"
+        '          "R": "\\\\mathbb{R}"\n          "f": ["f(#1)", 1]\n'
+    ),
+    "conf.py": (
+        "import os\nname = os.environ['HOME']\nmathjax3_config = {\n"
+        "    'tex': {'macros': {'R': r'\\mathbb{R}', 'f': ['f(#1)', 1]}},\n}\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_macros_of_a_book_reach_its_files_alone(tmp_path: Path, name: str) -> None:
+    text = "# T\n\nIn $\\R$ and $\\f{x}$.\n"
+    files = {f"book/{name}": BOOKS[name], "book/ch/a.md": text, "other.md": text}
+    other, book = documents(tmp_path, files)  # files come before folders
+    assert book == ("T", "In and .", ["\\mathbb{R}", "f(x)"])
+    assert other == ("T", "In and .", ["\\R", "\\f{x}"])
+
+
+def test_macros_of_a_book_that_are_saved_are_read(tmp_path: Path) -> None:
+    config = {"myst.yml": BOOKS["myst.yml"], "a.md": "# T\n\n$\\R$\n"}
+    assert documents(tmp_path, config) == [("T", "", ["\\mathbb{R}"])]
+    config["myst.yml"] = config["myst.yml"].replace("mathbb", "mathbf")
+    assert documents(tmp_path, config) == [("T", "", ["\\mathbf{R}"])]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mathjax3_config = load()",
+        "mathjax3_config = " + "[" * 200_000,
+        "mathjax3_config = " + "-" * 90_000 + "1",
+        "math" * 20_000,
+        "\0",
+    ],
+)
+def test_a_configuration_that_cannot_be_read_is_no_fault(tmp_path: Path, text: str) -> None:
+    files = {"conf.py": text, "myst.yml": text, "a.md": "# T\n\n$\\R$\n"}
+    assert documents(tmp_path, files) == [("T", "", ["\\R"])]
 
 
 def test_a_chapter_of_mdbook_takes_in_lines_of_another_once(tmp_path: Path) -> None:

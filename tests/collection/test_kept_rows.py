@@ -49,9 +49,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     read_source = file_collection.read_source
 
-    def noting(path: Path, root: Path, whole: bool) -> object:
+    def noting(path: Path, root: Path, whole: bool, macros: str) -> object:
         names.append(path.relative_to(root).as_posix())
-        return read_source(path, root, whole)
+        return read_source(path, root, whole, macros)
 
     monkeypatch.setattr(file_collection, "read_source", noting)
     return names
