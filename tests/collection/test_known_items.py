@@ -1,0 +1,92 @@
+"""Thirty questions find their sections in a LaTeX book, a MyST book and an Obsidian vault.
+
+The questions were written from the titles, before anything was ranked.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from statistics import mean
+
+import pytest
+
+import arqmath_bm25 as arq
+
+SUPPORT = Path(__file__).parents[1] / "support"
+TOPICS = [
+    line.split("\t") for line in (SUPPORT / "known_topics.tsv").read_text("utf-8").splitlines()
+]
+QUESTIONS = [
+    line.split("\t") for line in (SUPPORT / "known_questions.tsv").read_text("utf-8").splitlines()
+]
+CHAPTERS = list(dict.fromkeys(chapter for chapter, _, _ in TOPICS))
+FORMULA = re.compile(r"\$([^$]+)\$")
+
+
+def sections_of(chapter: str) -> list[tuple[int, str, str]]:
+    found = enumerate(TOPICS)
+    return [(number, title, text) for number, (of, title, text) in found if of == chapter]
+
+
+def latex_book() -> dict[str, str]:
+    files = {
+        "macros.sty": "",
+        "main.tex": (
+            "\\documentclass{book}\n\\newcommand{\\R}{\\mathbb{R}}\n"
+            "\\newtheorem{satz}{Theorem}\n\\title{Notes}\n\\begin{document}\n\\maketitle\n"
+            + "".join(f"\\include{{ch/{number}}}\n" for number in range(len(CHAPTERS)))
+            + "\\end{document}\n"
+        ),
+    }
+    for place, chapter in enumerate(CHAPTERS):
+        lines = [f"\\chapter{{{chapter}}}"]
+        for number, title, text in sections_of(chapter):
+            text = text.replace(r"\mathbb{R}", r"\R")
+            lines += [f"\\section{{{title}}}\\label{{sec:{number}}}", text]
+            lines += [f"See also Section~\\ref{{sec:{number + 1}}}.", ""]
+        files[f"ch/{place}.tex"] = "\n".join(lines)
+    return files
+
+
+def myst_book() -> dict[str, str]:
+    files = {"myst.yml": 'project:\n  math:\n    "\\\\R": "\\\\mathbb{R}"\n'}
+    for place, chapter in enumerate(CHAPTERS):
+        lines = [f"# {chapter}", ""]
+        for number, title, text in sections_of(chapter):
+            text = FORMULA.sub(r"{math}`\1`", text.replace(r"\mathbb{R}", r"\R"))
+            lines += [f"(sec-{number})=", f"## {title}", "", "```{prf:remark}"]
+            lines += [text, "```", "", f"More in {{ref}}`sec-{number + 1}`.", ""]
+        files[f"{place}.md"] = "\n".join(lines)
+    return files
+
+
+def vault() -> dict[str, str]:
+    files = {}
+    for (chapter, title, text), (_, after, _) in zip(TOPICS, TOPICS[1:] + TOPICS[:1], strict=True):
+        tag = chapter.lower().replace(" ", "-")
+        files[f"{chapter}/{title}.md"] = (
+            f"---\ntags: [{tag}]\n---\n> [!note] Remark\n> {text}\n\nThen [[{after}]].\n"
+        )
+    return files
+
+
+@pytest.mark.xfail(strict=True, reason="a goal that is not reached")
+@pytest.mark.parametrize("form", [latex_book, myst_book, vault])
+def test_questions_find_their_sections(tmp_path: Path, form: object) -> None:
+    assert callable(form)
+    for name, text in form().items():
+        path = tmp_path / "notes" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    index = arq.Collection(tmp_path / "notes", tmp_path / "i").index("docs", threads=1)
+    ranks = []
+    for title, question in QUESTIONS:
+        found = index.search(question)["title"].tolist()
+        places = [place for place, each in enumerate(found, 1) if each.split(" › ")[-1] == title]
+        ranks.append(sum(1 / place for place in places[:1]))
+        if ranks[-1] < 1:
+            print(f"{title}: {ranks[-1]:.2f}, before it {found[:3]}")
+    print(f"MRR {mean(ranks):.3f}")
+    assert len(TOPICS) >= 150
+    assert mean(ranks) >= 0.9
