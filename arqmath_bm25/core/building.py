@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from arqmath_bm25.core.errors import BusyError, InputError, InterruptedWorkError
 from arqmath_bm25.core.system import exchange
-from arqmath_bm25.core.writing import alone, is_planted, lock_path, naming_errors, refuse_link
+from arqmath_bm25.core.writing import alone, is_planted, lock_path, naming_errors, refuse_planted
 
 # In a directory that is being built: the documents, with which the next build can resume.
 DOCUMENTS = "documents"
@@ -36,9 +36,9 @@ def building(directory: Path, resumes: bool = False) -> Iterator[Path]:
     Raises InputError if nothing can be written, or if another process is building the same
     directory, which the message names.
     """
-    refuse_link(directory)
+    refuse_planted(directory)
     temporary = under_construction(directory)
-    refuse_link(temporary)
+    refuse_planted(temporary)
     with naming_errors(directory), alone(directory):
         keep = False
         try:
