@@ -69,13 +69,13 @@ class Analyzer:
             self._tokenize = load_tokenizer(settings.latex.tokenizer)
         self._formula = lru_cache(maxsize=_CACHED_FORMULAS)(self._read_formula)
 
-    def title(self, text: str) -> Terms:
+    def title(self, text: str, written: set[str] | None = None) -> Terms:
         """Analyse a plain text with mathematics."""
-        return self(read_title(text, self._latex.delimiters))
+        return self(read_title(text, self._latex.delimiters), written)
 
-    def body(self, html: str) -> Terms:
+    def body(self, html: str, written: set[str] | None = None) -> Terms:
         """Analyse HTML."""
-        return self(read_body(html, self._latex.delimiters))
+        return self(read_body(html, self._latex.delimiters), written)
 
     def __call__(self, content: Content, written: set[str] | None = None) -> Terms:
         """Analyse one field. n-grams do not cross formulas; text in formulas joins the words.

@@ -5,7 +5,6 @@ Documents are ranked by the fields of text, title and tags.
 
 from __future__ import annotations
 
-import json
 import os
 import weakref
 from collections import Counter
@@ -21,7 +20,7 @@ from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.formal import FORMAL
 from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.terms import Bag
-from arqmath_bm25.analysis.text import WordAnalyzer, is_undivided, words_in
+from arqmath_bm25.analysis.text import is_undivided, words_in
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import (
     QUERIES,
@@ -47,7 +46,7 @@ from arqmath_bm25.tasks.cited.cited_documents import (
     is_learnt,
 )
 from arqmath_bm25.tasks.document_fields import NOTHING, document_fields
-from arqmath_bm25.tasks.document_parts import FLAT, WORDS, PartForms, clear, write_parts
+from arqmath_bm25.tasks.document_parts import FLAT, PartForms, clear, write_parts
 from arqmath_bm25.tasks.document_task import DeclarationRanker, DocumentTask, FieldRanker
 from arqmath_bm25.tasks.former_index import (
     IDS,
@@ -60,7 +59,7 @@ from arqmath_bm25.tasks.former_index import (
 from arqmath_bm25.tasks.settings import DocumentSettings, kind
 from arqmath_bm25.tasks.task import Found, OpenIndex, Ranker, TopicFile
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
-from arqmath_bm25.tasks.written_words import WrittenWords, write_words
+from arqmath_bm25.tasks.written_words import write_words
 
 _PER_PART = 1_000  # documents
 _LEAST_SHARE = 0.01  # of documents with formulas, for those of queries to be searched for
@@ -162,11 +161,9 @@ class DocumentRetrieval(DocumentTask):
         counts = +counts
         counts.update({_WITHOUT_WORDS: 0, _WITHOUT_FORMULAS: 0})
 
-        for file in directory.glob(f"*{WORDS}"):
-            words.update(json.loads(file.read_bytes()))
         for of_part in workers.map(partial(_words_of, path.absolute(), self.settings), others):
             words.update(of_part)
-        write_words(+words, place)
+        write_words(words, place)
         if not workers.remote:
             workers.close()  # Idle ones keep their memory; the merge of the parts starts others.
         settle(counts, "documents")
@@ -365,12 +362,6 @@ class DocumentRetrieval(DocumentTask):
         if index.texts.has(docno):
             return Hit(docno, 0)
         return None
-
-    def words(self, index: OpenIndex) -> WrittenWords:
-        """Return the words of the documents."""
-        text = self.settings.analysis.text
-        analyze = WordAnalyzer(text.stemmer, text.stop_words)
-        return WrittenWords(index.directory, index.searcher(), analyze)
 
     def texts(self, index: OpenIndex) -> _DocumentTable:
         """Return the table of documents."""

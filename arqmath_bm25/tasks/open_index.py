@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arqmath_bm25.analysis.html import Content, read_title
+from arqmath_bm25.analysis.text import WordAnalyzer
 from arqmath_bm25.collection.imports import is_import
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest
@@ -41,12 +42,12 @@ from arqmath_bm25.tasks.index_content import (
 )
 from arqmath_bm25.tasks.labels import Labels
 from arqmath_bm25.tasks.post_filter import ALL_POSTS, FIRST_SEARCHED, SEARCHED, PostFilter
+from arqmath_bm25.tasks.written_words import FILE, WrittenWords
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
     from arqmath_bm25.tasks.task import Ranker, Task
-    from arqmath_bm25.tasks.written_words import WrittenWords
 
 
 def _hinted(engine: Engine, store: Path) -> EngineName | None:
@@ -133,7 +134,12 @@ class Index:
     @cached_property
     def words(self) -> WrittenWords | None:
         """The words of its documents as they were written, if it has them."""
-        return self.task.words(self)
+        if not (self.directory / FILE).exists():
+            return None
+        task = self.task.index_task
+        text = task.settings.analysis.text
+        analyze = WordAnalyzer(text.stemmer, text.stop_words)
+        return WrittenWords(self.directory, self.searcher(), task.fields or (), analyze)
 
     @cached_property
     def labels(self) -> Labels:

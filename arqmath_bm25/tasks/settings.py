@@ -277,6 +277,7 @@ class Task1Settings(FieldSettings):
     run: RunSettings
     collection: DumpSettings = DumpSettings()
     bag: bool = False  # all words of an answer and its question in one field, `contents`
+    words: bool = False  # keep the words as written, to complete and to correct queries
     model: Literal["bm25", "tf_idf", "linked"] = "bm25"
     variants: dict[Variant, dict[str, Weight]]
     rerank: dict[Variant, RerankSettings] = Field(default_factory=dict)

@@ -35,7 +35,6 @@ from arqmath_bm25.engines.engine import Document, Engine, Searcher
 from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.queries import advice, marked_topic
 from arqmath_bm25.tasks.settings import TaskSettings
-from arqmath_bm25.tasks.written_words import WrittenWords
 
 _SHORT = 300  # characters of a text on one line
 _AROUND = 120  # characters before and after a formula
@@ -334,10 +333,6 @@ class Task(ABC):
     def texts(self, index: OpenIndex) -> Any:
         """Return what the texts of hits are read from, opened once for an index."""
         return index.collection
-
-    def words(self, index: OpenIndex) -> WrittenWords | None:
-        """Return the words of the documents as written; None if the index does not keep them."""
-        return None
 
     @abstractmethod
     def found(self, hit: Hit, index: OpenIndex) -> Found:

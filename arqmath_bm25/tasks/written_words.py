@@ -1,19 +1,25 @@
 """The words of an index as its documents spell them, to complete and to correct queries.
 
+An index of the user's own documents keeps them, one of answers if its configuration says `words`.
 An engine has stems only, some as numbers. So the file `words` of a store has a line for each word,
 in order: the word as `words_in` folds it, a TAB, and the number of documents that have it.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from arqmath_bm25.analysis.text import STOP_WORDS, WordAnalyzer, words_in
+from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.tested import read_bytes, write_checksums
+from arqmath_bm25.tasks.document_parts import WORDS
+from arqmath_bm25.tasks.settings import kind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
     from arqmath_bm25.analysis.html import Content
@@ -24,11 +30,17 @@ _TYPED = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}+\Z")
 _COMPLETIONS = 8  # the most frequent words that one begins
 _LEAST = 4  # letters of a word that may be meant as another one
 _LONG = 8  # letters of a word that may have two wrong ones
-_FIELDS = ("contents", "tags")
 
 
-def write_words(counts: Mapping[str, int], directory: Path) -> None:
-    """Write the words that are searched for, with the number of documents that have them."""
+def write_words(counts: Counter[str], directory: Path) -> None:
+    """Write the words that are searched for, with the number of documents that have them.
+
+    They are those of the parts that were written in the directory, and `counts` of other documents.
+    """
+    for file in (directory / DOCUMENTS).glob(f"*{WORDS}"):
+        counts.update(json.loads(file.read_bytes()))
+
+    counts = +counts
     path = directory / FILE
     words = sorted(word for word in counts.keys() - STOP_WORDS if not word.isdecimal())
     path.write_text("".join(f"{word}\t{counts[word]}\n" for word in words), encoding="utf-8")
@@ -44,10 +56,13 @@ def read_counts(directory: Path) -> dict[str, int]:
 class WrittenWords:
     """The words of an index."""
 
-    def __init__(self, directory: Path, searcher: Searcher, analyze: WordAnalyzer) -> None:
-        """Read the words of a store; NoIndexError if they are not as written."""
+    def __init__(
+        self, directory: Path, searcher: Searcher, fields: Iterable[str], analyze: WordAnalyzer
+    ) -> None:
+        """Read the words of a store and its `fields`; NoIndexError if they are not as written."""
         self._lines = "\n" + read_bytes(directory / FILE).tobytes().decode()
         self._searcher = searcher
+        self._fields = [field for field in fields if kind(field) == "text"]
         self._analyze = analyze
 
     def completed(self, text: str, content: Content) -> str:
@@ -68,7 +83,7 @@ class WrittenWords:
                 continue
             # A word is known if a document has one of its forms, or it is never searched for.
             stems = self._analyze(word)
-            counts = self._searcher.document_counts(dict.fromkeys(_FIELDS, stems))
+            counts = self._searcher.document_counts(dict.fromkeys(self._fields, stems))
             if not stems or any(any(of_field.values()) for of_field in counts.values()):
                 continue
             meant = self._meant(word)

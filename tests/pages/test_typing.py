@@ -10,6 +10,14 @@ import pytest
 from lecturer import write_notes
 from serving import Client, folder_site, running
 
+from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.engines.engine import Engine
+from arqmath_bm25.pages.web.search_pages import SearchPages
+from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks.index import ensure
+from arqmath_bm25.tasks.index_content import IndexContent
+from arqmath_bm25.tasks.open_index import Index
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -65,3 +73,55 @@ def test_mistakes_in_a_word_are_found_or_named(notes: Client) -> None:
         if word not in words_of(answer["results"]) and answer["suggestion"] != word:
             missed.append((mistake, answer["suggestion"]))
     assert len(missed) <= 4, missed
+
+
+@pytest.fixture(scope="module", params=["words: true", "words: false"])
+def lab(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[bool, Client]]:
+    """Whether an index of answers keeps their words, and a page of it."""
+    folder = tmp_path_factory.mktemp("lab")
+    config = folder / "words.yaml"
+    config.write_text(request.param, encoding="utf-8")
+    collection = Collection(None, folder / "indexes")
+    ensure(IndexContent.of(configured("task1", config).index_task, collection))
+    index = Index.open(collection, "task1", config)
+    with running(SearchPages(collection, {"task1": index}, threads=2)) as address:
+        yield "true" in request.param, Client(address)
+
+
+def test_answers_of_a_lab_come_while_one_types_if_their_words_are_kept(
+    lab: tuple[bool, Client],
+) -> None:
+    keeps_words, page = lab
+    whole = page.get("/api/search", q="eigenvalue").json()
+    assert whole["results"]
+    begun = page.get("/api/search", q="eigenva", prefix=1).json()
+    assert bool(begun["results"]) == keeps_words
+
+    suggested = page.get("/api/search", q="eigenvlaue").json()["suggestion"]
+    assert suggested == ("eigenvalue" if keeps_words else None)
+
+
+def test_the_words_of_a_lab_are_counted_by_answers(tmp_path: Path) -> None:
+    config = tmp_path / "words.yaml"
+    config.write_text("words: true", encoding="utf-8")
+    collection = Collection(None, tmp_path / "indexes")
+    content = IndexContent.of(configured("task1", config).index_task, collection)
+    files = set()
+    for engine in ("flat", "lucene"):
+        (built,) = ensure(content, engines=[Engine(engine)])
+        files.add((built.store / "words").read_bytes())
+    assert len(files) == 1
+
+    counts = dict(line.split("\t") for line in files.pop().decode().splitlines())
+    holding = 0
+    for thread in collection.posts.threads():
+        question = thread.question
+        for answer in thread.answers:
+            text = answer.body
+            if question:
+                text += f" {question.title} {question.body}"
+            prose = re.sub(r"<[^>]*>|\$[^$]*\$", " ", text)
+            holding += bool(re.search(r"(?i)(?<![^\W_])eigenvalue(?![^\W_])", prose))
+    assert int(counts["eigenvalue"]) == holding

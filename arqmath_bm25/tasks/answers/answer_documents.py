@@ -8,7 +8,7 @@ indexed, and `contents`, the answer's own prose.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from itertools import chain, pairwise
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
@@ -26,7 +26,7 @@ from arqmath_bm25.tasks.settings import Task1Settings
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 
 if TYPE_CHECKING:
-    from arqmath_bm25.collection.posts import PostTable, Thread
+    from arqmath_bm25.collection.posts import Post, PostTable, Thread
 
 _BAG = ("contents", "question_text", "title_text", "tags")
 _PER_PART = 5_000  # posts that one process does at a time
@@ -47,18 +47,26 @@ def answer_documents(
     fields = settings.fields
     ngrams = any(field.endswith("_math") for field in fields)
     analyzer = _analyzer(settings.analysis, ngrams)
+
+    def read(analyze: Callable[..., Terms], post: Post, text: str, words: set[str]) -> Terms:
+        written = None
+        if settings.words:
+            written = words
+        return read_or_leave_out(partial(analyze, written=written), text, "", post.post_id, counts)
+
     for thread in threads:
         context = {}
+        of_question = set[str]()
         question = thread.question
         if question and thread.answers:
-            post_id = question.post_id
-            title = read_or_leave_out(analyzer.title, question.title or "", "", post_id, counts)
-            body = read_or_leave_out(analyzer.body, question.body, "", post_id, counts)
+            title = read(analyzer.title, question, question.title or "", of_question)
+            body = read(analyzer.body, question, question.body, of_question)
             context = document_fields(title, body, question.tags, analyzer, "question")
         shared = {field: context[field] for field in fields if field in context}
 
         for answer in thread.answers:
-            terms = read_or_leave_out(analyzer.body, answer.body, "", answer.post_id, counts)
+            words = set(of_question)
+            terms = read(analyzer.body, answer, answer.body, words)
             own = {"contents": terms.words, **part_fields("body", terms)}
             if not context:
                 counts["answers without a question"] += 1
@@ -68,11 +76,12 @@ def answer_documents(
 
             if settings.bag:
                 bags = {**own, **context}
-                words = chain.from_iterable(bags[field].words for field in _BAG if field in bags)
-                yield Document(answer.post_id, {"contents": Bag(list(words))})
+                in_bag = chain.from_iterable(bags[field].words for field in _BAG if field in bags)
+                contents = {"contents": Bag(list(in_bag))}
+                yield Document(answer.post_id, contents, words=words)
             else:
                 chosen = {field: terms for field, terms in own.items() if field in fields}
-                yield Document(answer.post_id, chosen, shared)
+                yield Document(answer.post_id, chosen, shared, words)
 
 
 def write_answer_documents(

@@ -26,6 +26,7 @@ from arqmath_bm25.tasks.document_task import DocumentTask, FieldRanker
 from arqmath_bm25.tasks.queries import topic_query, weight_by_tf_idf
 from arqmath_bm25.tasks.settings import RerankSettings, Task1Settings
 from arqmath_bm25.tasks.task import Found, OpenIndex, Ranker, listed
+from arqmath_bm25.tasks.written_words import write_words
 
 
 class AnswerRetrieval(DocumentTask):
@@ -51,8 +52,9 @@ class AnswerRetrieval(DocumentTask):
     def recipe(self) -> Json:
         """The settings that decide the content of the index."""
         recipe = dict(super().recipe)
-        if self.settings.bag:
-            recipe["bag"] = True
+        for name in ("bag", "words"):
+            if getattr(self.settings, name):
+                recipe[name] = True
         return recipe
 
     def write_documents(
@@ -67,9 +69,12 @@ class AnswerRetrieval(DocumentTask):
             )
         table.save(place / POST_TABLE)
         counts = table.counts
-        if forms.cluster:
+        keeps_words = self.settings.words
+        if forms.cluster and not keeps_words:  # else all answers are read anyway
             table = table.of_answers(forms.cluster.lacking(table.answer_contents(), _ids_in))
         written = write_answer_documents(table, self.settings, place / DOCUMENTS, workers, forms)
+        if keeps_words:
+            write_words(Counter(), place)
         return {**counts, **written}
 
     def documents(self, collection: Collection) -> Iterator[tuple[str, Document]]:
