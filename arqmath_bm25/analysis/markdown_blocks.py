@@ -396,7 +396,9 @@ def _header(opening: re.Match[str]) -> tuple[str, str, str]:
             name = prefix
     if not labels and len(names) > 1 and words[0][0] not in "#.":
         labels = [names[1]]
-    if name in markup.NAMES["labelled"]:  # the argument is the label of another directive
+    if name in markup.NAMES["solved"] and title:
+        title = f"{{ref}}`{title}`"
+    elif name in markup.NAMES["labelled"]:  # the argument is no text
         title = ""
     label = values.get("label") or values.get("id") or "".join(labels[:1])
     return name, label, values.get("name") or values.get("title") or title

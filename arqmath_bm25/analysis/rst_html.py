@@ -135,6 +135,8 @@ class _Block(Directive):  # type: ignore[misc]
             _, _, title = title.partition("\n")  # the first line may be a version or a file
         opening, after_title, end = markup.box(name, label, title)
         inline, _ = self.state.inline_text(title, self.lineno)
+        if title and name in markup.NAMES["solved"]:
+            inline = [_raw(markup.reference(title))]
         block = nodes.container("")
         self.state.nested_parse(self.content, self.content_offset, block)
         return [_raw(opening), *inline, _raw(after_title), *block.children, _raw(end)]

@@ -210,7 +210,7 @@ _EDGES = re.compile(
     rf"\A\s*\\begin\{{[^{{}}\s]+\}}(?:{BALANCED})?(?:\{{[^{{}}]*\}}\{{[^{{}}]*\}})?"
     r"(?:\s*\\label\{[^{}]*\})?|\\end\{(?!proof)[^{}\s]+\}\s*\Z"
 )
-_ID = re.compile(r'<span id="([^"<>]+)"')
+_ID = re.compile(r'<(?:span|div class="named") id="([^"<>]+)"')
 _LONGEST_HEAD = 1000  # characters
 _LINK = re.compile(r'<a href="#([^"<>]+)"')
 

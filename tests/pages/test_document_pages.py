@@ -234,3 +234,33 @@ def test_serve_indexes_documents_that_are_not_indexed(tmp_path: Path) -> None:
                 assert len(found) == (2 if documents == 5 else 1)
             finally:
                 server.kill()
+
+
+def test_a_solution_with_a_label_is_linked_and_leads_to_its_exercise(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.tex").write_text(
+        r"\section{S}\begin{exercise}[Count]\label{ex}Count.\end{exercise}"
+        "\n\n"
+        r"\begin{solution}\label{so}Seven.\end{solution}"
+        r"\begin{theorem}\label{th}All.\end{theorem}\begin{proof}\label{pf}Clear.\end{proof}"
+        r"\section{Use}By \ref{so} and \ref{pf}."
+    )
+    (notes / "b.md").write_text(
+        "# Rings\n\n```{exercise} Units\n:label: units\nFind them.\n```\n\nBetween.\n\n"
+        "# Solved\n\n```{solution} units\n:label: one\nOne.\n```\n\n# Use\n\nSee {ref}`one`.\n"
+    )
+    (notes / "c.rst").write_text("Other\n=====\n\n.. solution:: units\n\n   Minus one.\n")
+    links = {}
+    with running(folder_site(notes, tmp_path / "indexes")) as address:
+        client = Client(address)
+        for name in ("a.tex%23use", "b.md%23solved", "b.md%23use", "c.rst%23other"):
+            shown = page(client, f"/documents/{name}").css(".post a")
+            links[name] = [(each.text(), each.attributes["href"]) for each in shown]
+    units = ("Units", "/documents/b.md%23units")
+    assert links == {
+        "a.tex%23use": [("Count", "/documents/a.tex%23ex"), ("pf", "/documents/a.tex%23th")],
+        "b.md%23solved": [units],
+        "b.md%23use": [("Solved", "/documents/b.md%23solved")],
+        "c.rst%23other": [units],
+    }
