@@ -296,7 +296,7 @@ class _Rows:
             row = KeptRow(row_id, digest, part.labels, part.references, part.statement)
             self._note(row)
             rows.append(row)
-            lines.append(_encode(_row(row_id, name, part)).encode("utf-8", "replace"))
+            lines.append(_encode(_row(row_id, part.file or name, part)).encode("utf-8", "replace"))
         if lines:
             for line in corpus_lines(lines, self._listing.root / name):
                 self._waiting.write(f"{line}\n".encode())

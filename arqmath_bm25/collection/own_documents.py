@@ -117,6 +117,14 @@ class UserDocument(NamedTuple):
         return f"{self.file}:{self.line}"
 
     @property
+    def source(self) -> str:
+        """The name of the file that it is a part of, which may have taken in `file`."""
+        name, mark, _ = self.doc_id.partition("#")
+        if mark and self.file and "." in name:  # ids of rows seldom are names of files
+            return name
+        return self.file
+
+    @property
     def is_pdf(self) -> bool:
         """Whether it is a part of a PDF."""
         return self.file.lower().endswith(".pdf")

@@ -56,6 +56,7 @@ class FilePart:
     type: str = ""  # theorem, …; section; "" for the text before the first heading
     tags: tuple[str, ...] = ()  # of its file
     line: int = 0  # where it begins, from 1; 0: unknown
+    file: str = ""  # the name of the file that holds it, if that is taken in
     head: str = ""  # its first line
 
 
@@ -81,7 +82,7 @@ def read_source(path: Path, root: Path, whole: bool = False, macros: str = "") -
         parts = reader("", path, inputs)
     else:
         text = inputs.read(path)
-        parts = _with_lines(reader(text, path, inputs), text)
+        parts = _with_lines(reader(text, path, inputs), text, inputs)
     title = ""
     if parts and reader is _pdf_parts:
         title = unescape(markup.words(parts[0].text[:_LONGEST_HEAD]))
@@ -93,32 +94,47 @@ def read_source(path: Path, root: Path, whole: bool = False, macros: str = "") -
     return SourceFile(parts, inputs.latin, inputs.is_alone, title)
 
 
-def _with_lines(parts: list[FilePart], text: str) -> list[FilePart]:
-    """Find the first lines of parts in the file itself; parts of other files have none."""
-    heads = [_head(line) for line in text.split("\n")]
-    places: dict[str, list[int]] = {}
-    for number in range(len(heads), 0, -1):
-        places.setdefault(heads[number - 1], []).append(number)
+def _with_lines(parts: list[FilePart], text: str, inputs: SourceInputs) -> list[FilePart]:
+    """Find the files and the first lines of parts; a line of 0 is unknown."""
+    texts = {"": text}
+    for file in inputs.taken:
+        if READERS.get(file.suffix.lower(), _pdf_parts) is not _pdf_parts:
+            texts[file.relative_to(inputs.root).as_posix()] = inputs.read(file)
 
-    last = 0
+    heads = []
+    lines = []
+    places: dict[str, list[int]] = {}  # of a line, the first one at the end
+    for name, of_file in texts.items():
+        for number, written in enumerate(of_file.split("\n"), 1):
+            heads.append(_head(written))
+            lines.append((name, number))
+    for place in range(len(heads) - 1, -1, -1):
+        places.setdefault(heads[place], []).append(place)
+
+    length = text.count("\n") + 1
+    last = {False: -1, True: -1}  # places, the second one within files that are taken in
     found: list[FilePart] = []
     for part in parts:
-        head = _head(part.head)
-        line = part.line
         if not (found or part.anchor):
             found.append(replace(part, line=1))
             continue
+
+        head = _head(part.head)
+        waiting = places.get(head, [])
+        place = part.line - 1
         if not head:
-            line = 0
-        elif heads[line - 1 : line] != [head]:
-            numbers = places.get(head, [])
-            while numbers and numbers[-1] <= last:
-                numbers.pop()
-            line = 0
-            if numbers:
-                line = numbers[-1]
-        last = max(last, line)
-        found.append(replace(part, line=line))
+            place = -1
+        elif not 0 <= place < length or heads[place] != head:
+            while waiting and waiting[-1] <= last[waiting[-1] >= length]:
+                waiting.pop()
+            place = -1
+            if waiting:
+                place = waiting[-1]
+        name, line = "", 0
+        if place >= 0:
+            name, line = lines[place]
+            last[place >= length] = max(last[place >= length], place)
+        found.append(replace(part, file=name, line=line))
     return found
 
 

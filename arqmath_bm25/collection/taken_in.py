@@ -76,13 +76,14 @@ class SourceInputs:
     def __init__(self, root: Path, macros: str = "") -> None:
         self.root = root  # a real folder
         self.macros = macros  # definitions of the book, in LaTeX
-        self.taken: set[Path] = set()  # files that are no documents of their own then
+        self.taken: dict[Path, None] = {}  # in order, files that are no documents of their own then
         self.body: set[Path] = set()  # those of them after \begin{document}
         self.is_frame = False  # whether most words of the body are of files that are taken in
         self.latin: set[Path] = set()  # files whose encoding nothing declares
         self.is_alone = True  # whether it names no file to be taken in, be there one or not
         self.source = ""  # a digest of the whole text, of one that names files
         self._encoding = ""  # of the main file
+        self._read = hashlib.sha256()  # of all texts
         self._once: set[Path] = set()
         self._flags = {"iffalse": False, "iftrue": True}
         self._graphics = [""]  # folders of pictures
@@ -93,6 +94,7 @@ class SourceInputs:
     def read(self, path: Path) -> str:
         """Return the text of the main file, or of one that it takes in."""
         text, encoding = text_of(path, self._encoding)
+        self._read.update(text.encode("utf-8", "surrogatepass"))
         if encoding == LATIN_1:
             self.latin.add(path)
         else:
@@ -117,9 +119,9 @@ class SourceInputs:
         """Note a digest of the main file and of all files that it takes in."""
         text = self.expanded(self.read(path), path)
         if not self.is_alone:
-            latin = sorted(map(str, self.latin))
-            content = "\n".join([text, *latin]).encode("utf-8", "surrogatepass")
-            self.source = hashlib.sha256(content).hexdigest()
+            files = "\n".join([text, *sorted(map(str, self.latin))])
+            self._read.update(files.encode("utf-8", "surrogatepass"))
+            self.source = self._read.hexdigest()
 
     def _take(self, file: Path | None, depth: int, stays: bool = False) -> str | None:
         """Return the text of a file that is taken in now; None if it was already.
@@ -130,7 +132,7 @@ class SourceInputs:
             return None
         self._once.add(file)
         if not stays:
-            self.taken.add(file)
+            self.taken[file] = None
         if self._in_body:
             self.body.add(file)
         return self.read(file)
@@ -223,7 +225,7 @@ class SourceInputs:
         file = self._file(folders, *names)
         if file is None:
             return step[0]
-        self.taken.add(file)
+        self.taken[file] = None
         path = file.relative_to(self.root).as_posix()
         return rf"\includegraphics{{/{path}}}"
 
@@ -340,7 +342,7 @@ def planned(
     chapters the one that takes in most, then the one with the shorter path.
     """
     inputs = {}
-    taken = set()
+    taken: set[Path] = set()
 
     def add(path: Path) -> None:
         inputs[path] = SourceInputs(root)

@@ -44,7 +44,7 @@ def write_site(index: Index, directory: Path) -> int:
     """
     texts = index.texts
     collection = index.collection
-    files = {document.doc_id: document.file or document.doc_id for document in texts.all()}
+    files = {document.doc_id: document.source or document.doc_id for document in texts.all()}
     names = page_names(dict.fromkeys(files.values()))
     contents: dict[str, list[Json]] = {name: [] for name in names}
 

@@ -73,7 +73,7 @@ class OwnDocuments:
         """Return the address of a picture that a document shows; "" if there is none."""
         if self._files is None:
             return ""
-        return self._files.picture(document.file, address)
+        return self._files.picture(document.source, address)
 
     def _link(self, document: UserDocument, address: str) -> tuple[str, str]:
         """Return the address of a link of a document, or "", and the text of one without words."""
@@ -83,12 +83,12 @@ class OwnDocuments:
         path, _, label = unquote(address).partition("#")
         texts = self._index.texts
         if path:
-            name = named(document.file, address)
+            name = named(document.source, address)
             doc_id = part_id(name, label)
             if not texts.has(doc_id):
                 doc_id = texts.first_of_file.get(name, "")
         else:
-            doc_id = document.label_ids.get(label) or part_id(document.file, label)
+            doc_id = document.label_ids.get(label) or part_id(document.source, label)
             if not texts.has(doc_id):
                 doc_id = self._notes.get(label, "")
 

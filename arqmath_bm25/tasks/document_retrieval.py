@@ -400,7 +400,8 @@ class _DocumentTable:
         """The id of the first document of each file."""
         first: dict[str, str] = {}
         for document in self.all():
-            first.setdefault(document.file, document.doc_id)
+            for name in (document.source, document.file):
+                first.setdefault(name, document.doc_id)
         return first
 
     def beside(self, document: UserDocument) -> dict[str, str]:
@@ -410,7 +411,7 @@ class _DocumentTable:
         for place, other in (("prev", row - 1), ("next", row + 1)):
             if document.file and 0 <= other < len(self.ids):
                 read = self._at(other)
-                if read and read.file == document.file:
+                if read and read.source == document.source:
                     found[place] = read.doc_id
         return found
 

@@ -127,7 +127,7 @@ LINES = {
         "% Notes\n\\begin{document}\nWords.\n% none\n\\section{One} % first\nword\n"
         "\\begin{theorem}\\label{thm:a}\nA word.\n\\end{theorem}\n\\input{b}\n"
         "\\section{Two}\nword\n\\end{document}\n",
-        {"": 1, "one": 5, "thm:a": 7, "inner": 0, "two": 11},
+        {"": 1, "one": 5, "thm:a": 7, "inner": 1, "two": 11},
     ),
     "a.rst": ("One\n===\n\nword\n\nTwo\n---\n\nword\n", {"one": 1, "two": 6}),
     "a.org": ("Words\n\n* One\nword\n** Two\nword\n", {"": 1, "one": 3, "two": 5}),
@@ -279,6 +279,28 @@ def test_a_page_is_split_at_its_headings_without_its_navigation(tmp_path: Path) 
         "": "Topology | <p>first</p>",
         "compact-closed": "Compact & closed | <p>Every cover</p>",
         "hausdorff-t-2": "Compact & closed › Hausdorff $T_2$ | <p>separated</p>",
+    }
+
+
+def test_a_part_names_the_file_that_holds_it(tmp_path: Path) -> None:
+    book = {
+        "main.tex": "\\begin{document}\n\\section{One}\n\\input{ch/a}\n\\input{ch/b}\n"
+        "\\section{Last}\nWords.\n\\end{document}\n",
+        "ch/a.tex": "% of last year\n\\section{Two}\nWords.\n\\input{ch/deep}\n",
+        "ch/b.tex": "Words.\n\n\\section{Exercises}\nWords.\n",
+        "ch/deep.tex": "\\section{Exercises}\n\\begin{lemma}\\label{l}\nWords.\\end{lemma}\n",
+    }
+    (tmp_path / "ch").mkdir()
+    for name, text in book.items():
+        (tmp_path / name).write_text(text)
+    parts = read_source(tmp_path / "main.tex", tmp_path).parts
+    assert {part.anchor: (part.file, part.line) for part in parts} == {
+        "one": ("", 2),
+        "two": ("ch/a.tex", 2),
+        "exercises": ("ch/deep.tex", 1),
+        "l": ("ch/deep.tex", 2),
+        "exercises-2": ("ch/b.tex", 3),
+        "last": ("", 5),
     }
 
 
