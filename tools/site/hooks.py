@@ -33,6 +33,8 @@ FROM_ROOT: Final = {
     "CONTRIBUTING.md": "CONTRIBUTING.md",
     "CHANGELOG.md": "CHANGELOG.md",
 }
+# Pages that few visitors ask for: their search shows these last.
+OF_PROJECT: Final = FROM_ROOT.keys() - {"index.md"} | {"modules.md", "RESULTS.md", "LABS.md"}
 _API: Final = """# The library
 
 ```python
@@ -56,7 +58,7 @@ BY_PERSON: Final = {
         "Score a run",
         "See what a run did",
         "I have the data",
-        "I want to change the ranking",
+        "Change the ranking, tune its parameters",
         "Glossary",
     ),
     "python.md": ("Use it from Python", "I work in Python"),
@@ -224,6 +226,10 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     name = page.file.src_uri
     if name == "USAGE.md":
         markdown = _sections()[""]
+    if name in BY_PERSON:
+        page.meta["search"] = {"boost": 2}
+    elif name in OF_PROJECT:
+        page.meta["search"] = {"boost": 0.2}
     directory = PurePosixPath() if name in FROM_ROOT else PurePosixPath("docs")
 
     def link(match: re.Match[str]) -> str:
