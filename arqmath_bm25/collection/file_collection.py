@@ -97,7 +97,7 @@ def write_files(listing: Listing, directory: Path, whole: bool) -> None:
     With `whole` each file is one document. Raises InputError if no file can be read, and for a
     table with a row that is no document.
     """
-    first = listing.files[0]
+    first = listing.root / listing.names[0]
     table = _TABLES.get(ending_of(first.name))
     if table:
         write_corpus(table(first), directory, first)
@@ -143,10 +143,10 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
                 rows.read(path, whole)
 
         unread = rows.unread
-        if not waiting.tell():
+        if not rows.ids:
             for name, reason in unread.items():
                 raise InputError(f"{listing.root / name}: {reason}")
-            names = _first([str(path) for path in listing.files])
+            names = _first([str(listing.root / name) for name in listing.names])
             raise InputError(f"{names}: there are no words; expected a text")
         asked = rows.write(directory)
 
@@ -194,19 +194,20 @@ def _letters(title: str) -> str:
 class _Rows:
     """The parts of files as rows, each text once and each id once.
 
-    They wait in a temporary file until all labels are known.
+    Until all labels are known, those of the former import stay there; others wait in a file.
     """
 
     def __init__(self, listing: Listing, waiting: IO[bytes]) -> None:
         self.unread = dict[str, str]()  # names of files, with the reason
         self.latin = set[str]()  # names of files whose encoding nothing declares
+        self.ids = set[str]()
         self.copies = Counter[str]()  # by the first file that has the text
         self._listing = listing
         self._waiting = waiting
         self._files = dict[str, KeptFile]()
         self._in_book = cache(partial(is_in_book, root=listing.real_root))
         self._places = dict[str, str]()  # label → id of the first part that has it
-        self._ids = set[str]()
+        self._taken_over = set[str]()  # names of files
         self._titles = dict[str, str]()  # letters of the title of LaTeX → name of the file
         self._first = dict[str, str]()  # digest of title and text → id of the first part
 
@@ -225,7 +226,7 @@ class _Rows:
             return
         if former and former.rows and self._take_over(former.rows):
             file = former
-            self._waiting.writelines(listing.former.lines(name))
+            self._taken_over.add(name)
         else:
             try:
                 macros = listing.macros_of(name)
@@ -260,14 +261,14 @@ class _Rows:
 
     def _take_over(self, rows: Sequence[KeptRow]) -> bool:
         """Note rows of the former import, unless an id or a text is that of another file now."""
-        if any(row.doc_id in self._ids or row.digest in self._first for row in rows):
+        if any(row.doc_id in self.ids or row.digest in self._first for row in rows):
             return False
         for row in rows:
             self._note(row)
         return True
 
     def _note(self, row: KeptRow) -> None:
-        self._ids.add(row.doc_id)
+        self.ids.add(row.doc_id)
         self._first.setdefault(row.digest, row.doc_id)
         for label in row.labels:
             self._places.setdefault(label, row.doc_id)
@@ -280,7 +281,7 @@ class _Rows:
         for part in parts:
             row_id = base = part_id(name, part.anchor)
             number = 1
-            while row_id in self._ids:
+            while row_id in self.ids:
                 number += 1
                 row_id = f"{base}~{number}"
 
@@ -310,9 +311,11 @@ class _Rows:
         asked = []
         self._waiting.seek(0)
         with complete(directory / CORPUS, None) as corpus:
-            for file in self._files.values():
-                for number, row in enumerate(file.rows):
-                    line = self._waiting.readline()
+            for name, file in self._files.items():
+                lines: Iterable[bytes] = self._waiting
+                if name in self._taken_over:
+                    lines = self._listing.former.lines(name)
+                for number, (row, line) in enumerate(zip(file.rows, lines, strict=False)):
                     if row.references:
                         known = filter(self._places.get, row.references)
                         ids = {label: self._places[label] for label in known}
@@ -324,7 +327,8 @@ class _Rows:
                         if others and row.statement:
                             asked.append(Statement(row.doc_id, row.statement, tuple(others)))
                     corpus.write(line)
-                    file.rows[number] = row._replace(length=len(line))
+                    if row.length != len(line):
+                        file.rows[number] = row._replace(length=len(line))
         with complete(directory / ROWS) as text:
             text.write(json.dumps(self._files))
         return asked

@@ -231,7 +231,9 @@ class Inputs:
             taken = (os.path.relpath(path, root) for path in listing.plan.taken)
             beside = [name for name in beside if name in TAKEN_OVER]
             watched = dict.fromkeys([*listing.names, *beside, *sorted(taken)])
-            states = _states(listing.root, watched, states)
+            missing = [name for name in watched if name not in states]
+            states |= _states(listing.root, missing, {})
+            states = {name: states[name] for name in watched if name in states}
         return cls(data, listing, states, before)
 
     @property
@@ -254,7 +256,7 @@ class Inputs:
         now |= {"files": self._settled(), "others": self.listing.others}
         if now != self.before:
             _write(_note(folder, self.data), now)
-        if former:
+        if self.before.get("former"):
             remove_former(folder)
 
     def _settled(self) -> dict[str, list[Any]]:

@@ -56,11 +56,6 @@ class Listing:
     former: FormerRows = field(default_factory=FormerRows)
 
     @cached_property
-    def files(self) -> list[Path]:
-        """The files that are read."""
-        return [self.root / name for name in self.names]
-
-    @cached_property
     def real_root(self) -> Path:
         """The folder itself where `root` is a link."""
         return Path(os.path.realpath(self.root))
@@ -159,7 +154,8 @@ def listed(
     found = set(names)
     for name in names:
         source = f"{name[:-4]}.tex"
-        if ending_of(name) not in endings or not is_source(data / name):
+        ending = ending_of(name)
+        if ending not in endings or (ending == ".xml" and not is_source(data / name)):
             listing.others.append(name)
         elif name.lower().endswith(".pdf") and source in found:
             listing.left_out[name] = f"{source} is read"
@@ -240,9 +236,10 @@ class Walk:
             return ""
         if entry.name in _OF_SPHINX and not names.isdisjoint(_SPHINX):
             return "written by Sphinx"
-        book = self._root / Path(name).parent.parent / _BOOK
-        if entry.name == "SUMMARY.md" and book.is_file():
-            return "the contents of a book"
+        if entry.name == "SUMMARY.md":
+            book = self._root / Path(name).parent.parent / _BOOK
+            if book.is_file():
+                return "the contents of a book"
         for folder, spec in reversed(rules):
             path = name.removeprefix(folder) + "/" * is_folder
             is_ignored = spec.check_file(path).include

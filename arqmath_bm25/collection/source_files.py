@@ -76,7 +76,7 @@ def read_source(path: Path, root: Path, whole: bool = False, macros: str = "") -
     `macros` are the definitions of the book that it belongs to.
     Raises InputError for a file that is not UTF-8, or is not of the form that its ending says.
     """
-    inputs = SourceInputs(root, macros)
+    inputs = SourceInputs(root.resolve(), macros)
     reader = READERS[path.suffix.lower()]
     if reader is _pdf_parts:
         parts = reader("", path, inputs)

@@ -212,7 +212,9 @@ def write_remaining(index: Path, is_left: Flags, part: Path) -> None:
         codes = codes[of_left]
         starts = np.append(0, np.cumsum(of_left))[starts]
         lengths = np.diff(starts)
-        used, codes = np.unique(codes, return_inverse=True)
+        is_used = np.bincount(codes, minlength=len(pairs)) > 0
+        used = np.flatnonzero(is_used)
+        codes = (np.cumsum(is_used) - 1)[codes]
         postings = {
             "terms": terms[lengths > 0],
             "starts": np.append(0, np.cumsum(lengths[lengths > 0])).astype("<i8"),

@@ -2,15 +2,12 @@ r"""Folders of LaTeX: what TeX takes in, and the statements that a source declar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from arqmath_bm25.analysis.markup import words
 from arqmath_bm25.collection.source_files import FilePart, read_source
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ARTICLE = "\\documentclass{article}\n"
 
@@ -295,3 +292,11 @@ def test_a_byte_order_mark_decides(tmp_path: Path, encoding: str) -> None:
     path.write_bytes("# Möbius\n\nwords\n".encode(encoding))
     (part,) = read_source(path, tmp_path).parts
     assert part.title == "Möbius"
+
+
+def test_files_are_taken_in_by_a_relative_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    parts = parts_of(Path("book"), {"a.tex": document(r"\input{b}"), "b.tex": r"Words $x$."})
+    assert [part.text for part in parts] == ["Words $x$."]
