@@ -21,6 +21,7 @@ from arqmath_bm25.analysis.formal import FORMAL
 from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.analysis.text import is_undivided, words_in
+from arqmath_bm25.collection import kept_rows
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import (
     QUERIES,
@@ -172,8 +173,9 @@ class DocumentRetrieval(DocumentTask):
 
         referring = counts.pop(_REFERRING, 0)
         if self.settings.cited:
-            counts[STATEMENTS] = 0
-            if referring or collection.train:
+            counts[STATEMENTS] = referring
+            is_folder = path.with_name(kept_rows.ROWS).exists()  # whose references lead somewhere
+            if collection.train or (referring and not is_folder):
                 ids = IdTable(place / IDS)
                 counts[STATEMENTS] = count_statements(collection, path, ids, self.settings)
         return dict(counts)

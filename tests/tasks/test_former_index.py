@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,10 @@ def analysed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def write(folder: Path, name: str, chance: random.Random) -> None:
     words = " ".join(chance.choices("group ring field ideal norm limit".split(), k=9))
-    (folder / name).write_text(f"# About {name}\n\nA {words} of $x^{{{chance.randrange(99)}}}$.\n")
+    link = chance.choice(["", f" See [[n{chance.randrange(60)}]]."])
+    (folder / name).write_text(
+        f"# About {name}\n\nA {words} of $x^{{{chance.randrange(99)}}}$.{link}\n"
+    )
 
 
 @pytest.fixture
@@ -44,13 +48,15 @@ def notes(tmp_path: Path) -> Path:
     return folder
 
 
-def built(notes: Path, indexes: Path) -> dict[str, bytes]:
+def built(notes: Path, indexes: Path) -> dict[str, object]:
     store = arq.Collection(notes, indexes).index("docs", threads=1).path
-    return {
+    manifest = json.loads((store / "manifest.json").read_bytes())
+    files: dict[str, object] = {
         path.relative_to(store).as_posix(): path.read_bytes()
         for path in store.rglob("*")
         if path.is_file() and path.name != "manifest.json"  # which says how long it took
     }
+    return files | {"counts": manifest["counts"], "decisions": manifest["decisions"]}
 
 
 def edit(folder: Path, chance: random.Random, number: int) -> None:
