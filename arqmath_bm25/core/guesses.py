@@ -30,6 +30,8 @@ def no_attribute(owner: str, name: str, known: Iterable[str]) -> AttributeError:
         message += f"; there is {about[0]}"
     elif near:
         message += f"; did you mean {near[0]}?"
+    else:
+        message += f"; there are {', '.join(public)}"
     return AttributeError(message, name=name)
 
 
