@@ -60,7 +60,7 @@ from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import fitted, with_needed
 from arqmath_bm25.tasks.open_index import Index as TaskIndex
 from arqmath_bm25.tasks.post_filter import PostFilter
-from arqmath_bm25.tasks.task import Found, Task
+from arqmath_bm25.tasks.task import MOSTLY_LATEX, Found, Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -511,6 +511,7 @@ class Index(_ValueObject):
         For Task 2, `text` is one formula in LaTeX without dollars, and the terms are by field.
         """
         task = self._opened.task.index_task
+        task = task.supposing(self._opened.manifest.decisions.get(MOSTLY_LATEX, False))
         settings = task.settings.analysis
         if isinstance(settings, FormulaAnalysisSettings):
             return FormulaAnalyzer(settings, task.settings.fields).latex(text)

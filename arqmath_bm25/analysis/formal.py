@@ -100,8 +100,11 @@ class Language:
         self._begin = re.compile(rf"\s*(?:{opening}|{table['blanks']}|{command})", re.DOTALL)
         self._header = re.compile(rf"(?>(?:\s+|{header})*)")
         self._head = re.compile(command)
+        self._english = re.compile(_TABLE["english"])
         self._needed = re.compile(table["needed"])
-        self._proofs = {key: re.compile(table[key]) for key in _PROOFS}
+        self._proofs = {
+            key: re.compile(table[key].replace("HEADS", f"(?:{heads})")) for key in _PROOFS
+        }
 
         own = sorted(filter(_NO_NAME.search, self.words), key=len, reverse=True)
         symbols = "".join(f"{re.escape(symbol)}|" for symbol in own)
@@ -114,22 +117,28 @@ class Language:
         code, _ = _without_comments(text, self)
         header = self._header.match(code)
         begin = header.end() if header else 0
-        if self._proofs["sure"].search(text, 0, begin):
+        sure = self._proofs["sure"].search(text, 0, begin)
+        if sure and (begin == len(code) or not sure.lastgroup):
             return True
         head = self._head.match(code, begin)
-        return head is not None and self.is_declaration(text, code, head)
+        return head is not None and self.is_declaration(text, code, head, sure is not None)
 
-    def is_declaration(self, text: str, code: str, head: re.Match[str]) -> bool:
-        """Return whether what looks like the head of a declaration begins one."""
+    def is_declaration(
+        self, text: str, code: str, head: re.Match[str], is_sure: bool = False
+    ) -> bool:
+        """Return whether what looks like the head of a declaration begins one.
+
+        It may stand after what is surely of the language.
+        """
         begin = head.start("begin")
         text = text[begin : begin + _NEAR]
         if head["keyword"] is None or self._proofs["unlike"].match(text):
             return False
         near = code[begin : begin + _NEAR]
         implicit, explicit, end = _arguments(text, near, head.end() - begin)
-        if not self._proofs["follows"].match(text, end):
+        if not self._proofs["follows"].match(text, end) or self._english.match(near, end):
             return False
-        if _TYPE.search(implicit + explicit):
+        if is_sure or _TYPE.search(implicit + explicit):
             return True
         if self._proofs["names"].search(head["name"] or ""):
             return True
@@ -252,7 +261,7 @@ def _declaration(
     """Return the declaration that a text is; the text begins at an offset of its file."""
     comment = text[: command.start("begin") - begin].strip()
     implicit, explicit, statement = _arguments(text, code, command.end() - begin)
-    proof = len(text)
+    proof = len(code.rstrip())  # a comment that follows is no part of it
     if command["keyword"] not in language.with_body:
         proof = _end_of_statement(code, statement, language)
     return Declaration(

@@ -20,7 +20,8 @@ rules reads them all:
    A site may have other delimiters (`Delimiters`): `escaped` is `\$X\$` in place of `$X$`, as on
    electronics.stackexchange.com, where `$` is a dollar sign; `spans` reads rule 1 alone; `none`
    finds no mathematics, and spans are text; `latex` and `markdown` are sources (`sources`), whose
-   text is read by `read_title`. `auto` detects the kind of each text.
+   text is read by `read_title`. `auto` detects the kind of each text; under `auto_latex` one that
+   could be LaTeX is.
 4. A `<` that begins no HTML tag is text (`a<b` in posts that the lab unescaped once too often).
 
 Bodies are then read as a browser reads them (HTML5, by lexbor): block elements separate words,
@@ -54,7 +55,10 @@ from arqmath_bm25.analysis.sources import (
     hide_math,
 )
 
-Delimiters = Literal["mathjax", "escaped", "spans", "none", "latex", "markdown", "auto"]
+Delimiters = Literal[
+    "mathjax", "escaped", "spans", "none", "latex", "markdown", "auto", "auto_latex"
+]  # fmt: skip
+OWN_KIND: Final = ("auto", "auto_latex")  # each text is read by its own kind
 
 
 class Formula(NamedTuple):
@@ -166,7 +170,7 @@ _START: Final[dict[Delimiters, re.Pattern[str]]] = {
     "spans": re.compile(rf"{_MARKED.pattern}(?P<delimiter>)(?P<name>)"),
 }
 _START["none"] = _START["spans"]
-_START["auto"] = _START["latex"] = _START["markdown"] = _START["mathjax"]
+_START["auto"] = _START["auto_latex"] = _START["latex"] = _START["markdown"] = _START["mathjax"]
 _DISPLAYS: Final = ("$$", r"\[", r"\begin{")
 _END_OF = {
     "$": "$",
@@ -190,7 +194,7 @@ _BLANKS = re.compile(f" ?(?:{_TAG_END} ?)+")
 
 def read_body(html: str, delimiters: Delimiters = "mathjax") -> Content:
     """Read an HTML body. Any string is read; nothing raises."""
-    if delimiters == "auto" and is_foreign(html):
+    if delimiters in OWN_KIND and is_foreign(html):
         html = as_post(html).body
     return _read_post(html, delimiters)
 
@@ -238,8 +242,8 @@ def _hide_code(html: str) -> str:
 
 def read_title(title: str, delimiters: Delimiters = "mathjax") -> Content:
     """Read a title: plain text that may hold math spans or dollars, or a line of a source."""
-    if delimiters == "auto":
-        return read_text(title)
+    if delimiters in OWN_KIND:
+        return read_text(title, delimiters=delimiters)
     if delimiters == "latex" or delimiters == "markdown":
         if "\n" in title:
             return read_text(title, delimiters)
@@ -274,7 +278,7 @@ def read_source(html: str) -> Content:
 def read_text(text: str, kind: Kind | None = None, delimiters: Delimiters = "auto") -> Content:
     """Read a text of any kind; by default the kind is detected."""
     if kind is None:
-        kind = kind_of(text)
+        kind = kind_of(text, delimiters == "auto_latex")
     if kind == "latex" or kind == "markdown":
         return read_source(source_html(text, kind))
     if kind in FORMAL:
@@ -523,7 +527,7 @@ class _Ends:
     """Positions of closing delimiters in a text, and limits that no formula crosses."""
 
     def __init__(self, text: str, delimiters: Delimiters) -> None:
-        self._has_money = delimiters == "auto"
+        self._has_money = delimiters in OWN_KIND
         self._text = text
         self._found: _Positions | None = None  # what few texts need
 

@@ -8,9 +8,12 @@ r"""The kind of a document or a query, found from its text alone.
 * `lean`, `isabelle`, `coq`: it begins with a header (`import Mathlib`) or a declaration of one of
   these languages, such as `theorem add_zero (n : ℕ) : n + 0 = n`.
 * `plain`: any other text. Code alone proves nothing, because AsciiMath is between backticks too.
+
+Where most texts are LaTeX, so is one that could be plain or LaTeX.
 """
 
 import re
+from collections import Counter
 from typing import Literal
 
 from arqmath_bm25.analysis.formal import language_of
@@ -40,11 +43,16 @@ _FOREIGN = re.compile(
     re.IGNORECASE,
 )
 _LATEX_DOCUMENT = re.compile(r"\\documentclass\b|\\begin\{document\}")
+_DELIMITER = re.compile(r"\$|\\[(\[]|\\begin\{")
+# What could be LaTeX; after a percent sign the rest of the line would be a comment.
+_MAY_BE_LATEX = re.compile(rf"{_DELIMITER.pattern}|\\[A-Za-z]{{2,40}}\{{")
+_PERCENT = re.compile(r"\d\s?%")
+_LEAST_LATEX = 0.01  # of all documents, to show how others are written
 _BEGINS_WITH_TAG = re.compile(r"\s{0,99}<[a-z!?]", re.IGNORECASE)
 
 
-def kind_of(text: str) -> Kind:
-    """Return the kind of a text; every string has one."""
+def kind_of(text: str, is_mostly_latex: bool = False) -> Kind:
+    """Return the kind of a text among others that may be LaTeX mostly; every string has one."""
     language = language_of(text)
     if language:
         return language
@@ -61,7 +69,20 @@ def kind_of(text: str) -> Kind:
         return "latex"
     if is_markdown(text):
         return "markdown"
+    if is_mostly_latex and _MAY_BE_LATEX.search(text) and not _PERCENT.search(text):
+        return "latex"
     return "plain"
+
+
+def has_delimiter(text: str) -> bool:
+    """Return whether a text holds what could begin a formula in LaTeX."""
+    return _DELIMITER.search(text) is not None
+
+
+def are_mostly_latex(counts: Counter[str]) -> bool:
+    """Return whether at least half of the texts of a certain kind are LaTeX, by their counts."""
+    certain = counts.total() - counts["plain"]
+    return 0 < counts["latex"] >= max(certain / 2, _LEAST_LATEX * counts.total())
 
 
 def is_foreign(html: str) -> bool:

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import typer
 
+from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import THREADS, Place, out, results
 from arqmath_bm25.cli.shared.tables import ScoreTable, print_table
@@ -110,6 +111,7 @@ def inspect(
     data: Path = SAMPLE,
     as_json: bool = False,
     text: bool = False,
+    kinds: bool = False,
     everything: bool = False,
     threads: int = THREADS,
 ) -> None:
@@ -126,13 +128,8 @@ def inspect(
 
     Example: arqmath-bm25 inspect notes --text
     """
-    if text:
-        with TemporaryDirectory() as place:
-            collection = Collection(str(data), Path(place), everything=everything).imported()
-            if collection.corpus is None:
-                raise InputError(f"{data}: there are no documents of your own; --text prints these")
-            for document in collection.own_documents():
-                typer.echo(json.dumps(document.as_read(), ensure_ascii=False))
+    if text or kinds:
+        _print_documents(data, text, everything)
         return
 
     found = stores(data)
@@ -167,6 +164,24 @@ def inspect(
         typer.echo(json.dumps(list(map(vars, reports)), indent=1))
     else:
         _print(reports)
+
+
+def _print_documents(data: Path, text: bool, everything: bool) -> None:
+    """Print what is read of each own document, or how the doubtful ones are read."""
+    with TemporaryDirectory() as place:
+        collection = Collection(str(data), Path(place), everything=everything).imported()
+        if collection.corpus is None:
+            raise InputError(
+                f"{data}: there are no documents of your own; --text and --kinds print these"
+            )
+        delimiters: Delimiters = "auto"
+        if collection.is_mostly_latex:
+            delimiters = "auto_latex"
+        for document in collection.own_documents():
+            if text:
+                typer.echo(json.dumps(document.as_read(delimiters), ensure_ascii=False))
+            elif document.is_doubtful:
+                typer.echo(f"{document.doc_id}: {document.kind_under(delimiters)}")
 
 
 def _check_store(store: Path) -> None:

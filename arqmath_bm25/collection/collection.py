@@ -1,6 +1,7 @@
 """A collection: its files, where its indexes are kept, and the tables that all callers share."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -9,6 +10,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, Literal, Self
 
+from arqmath_bm25.analysis.kinds import are_mostly_latex
 from arqmath_bm25.collection.dump import parsed_rows
 from arqmath_bm25.collection.file_collection import is_file_collection
 from arqmath_bm25.collection.imports import (
@@ -251,6 +253,12 @@ class Collection:
         """Yield the own documents; InputError if there are none."""
         for document, _ in read_documents(self.documents_file):
             yield document
+
+    @cached_property
+    def is_mostly_latex(self) -> bool:
+        """Whether own documents of a certain kind are LaTeX mostly."""
+        kinds = Counter[str](each.kind_under("auto") for each in self.own_documents())
+        return are_mostly_latex(kinds)
 
     @property
     def judgments(self) -> Path | None:

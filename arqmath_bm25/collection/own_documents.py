@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, Self
 from arqmath_bm25.analysis.foreign import as_post
 from arqmath_bm25.analysis.formal import FORMAL, formal_words
 from arqmath_bm25.analysis.html import (
+    OWN_KIND,
     Content,
     Delimiters,
     as_body,
@@ -35,7 +36,7 @@ from arqmath_bm25.analysis.html import (
     source_html,
     without_macros,
 )
-from arqmath_bm25.analysis.kinds import Kind, kind_of
+from arqmath_bm25.analysis.kinds import Kind, has_delimiter, kind_of
 from arqmath_bm25.analysis.sources import with_lost_escapes
 from arqmath_bm25.analysis.unmarked import with_formulas
 from arqmath_bm25.collection.references import Statement
@@ -71,7 +72,6 @@ _FORMS = {
     ".xhtml": "html",
     ".xml": "pretext",
 }
-_DELIMITER = re.compile(r"\$|\\[(\[]|\\begin\{")
 _PERCENT = re.compile(r"(?<!\\)%")  # It begins no comment in a title, which is one line.
 RowSpan = tuple[int, int]  # byte offset of a row in its file, and its length
 RowReader = Callable[[str, str], "UserDocument"]  # of where a row is, for messages, and its text
@@ -100,12 +100,17 @@ class UserDocument(NamedTuple):
         """Return the kind of the text; `latex` and `markdown` hold for every document."""
         if delimiters == "latex" or delimiters == "markdown":
             return delimiters
-        found = self.kind or kind_of(self.text)
-        if delimiters == "auto" or found == "plain":
+        found = self.kind or kind_of(self.text, delimiters == "auto_latex")
+        if delimiters in OWN_KIND or found == "plain":
             return found
         if _TAG.search(self.text):
             return "post"
         return "plain"
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it is plain text or LaTeX, by the kind of most others."""
+        return self.kind_under("auto_latex") != self.kind_under("auto")
 
     @property
     def place(self) -> str:
@@ -136,9 +141,10 @@ class UserDocument(NamedTuple):
 
     def marked(self, delimiters: Delimiters) -> Self:
         """Add dollars around the formulas of plain text that has no delimiters of formulas."""
-        if delimiters not in ("auto", "mathjax") or self.kind_under(delimiters) != "plain":
+        may_be = delimiters in OWN_KIND or delimiters == "mathjax"
+        if not may_be or self.kind_under(delimiters) != "plain":
             return self
-        if _DELIMITER.search(self.title) or _DELIMITER.search(self.text):
+        if has_delimiter(self.title) or has_delimiter(self.text):
             return self
 
         contents = (Content((self.title,)), Content((self.text,)))

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from arqmath_bm25.core.records import Hit, Json
 from arqmath_bm25.pages.folder_files import FolderFiles
-from arqmath_bm25.pages.own_documents import OwnDocuments
+from arqmath_bm25.pages.own_documents import MOST_REFERRING, OwnDocuments
 from arqmath_bm25.pages.page_files import page_names, site
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ def write_site(index: Index, directory: Path) -> int:
             for doc_id in doc_ids:
                 found = index.task.found(Hit(doc_id, 0), index)
                 values = documents.shown(doc_id, found)
+                others = texts.referring.get(doc_id, ())[:MOST_REFERRING]
+                values["referring"] = [(other, address(other)) for other in others]
                 shown.append(values | {"anchor": _anchor(doc_id)})
                 contents[file].append({"title": values["title"], "address": address(doc_id)})
             pages.write(names[file], "file.html", name=file, documents=shown, pages=names)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from arqmath_bm25.tasks.open_index import Index
     from arqmath_bm25.tasks.task import Found
 
+MOST_REFERRING = 100  # documents that link to one
+
 
 class OwnDocuments:
     """The documents of an index, as pages show them."""

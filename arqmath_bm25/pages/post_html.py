@@ -301,6 +301,7 @@ def post_reader(
         return collection.posts.read, "mathjax", ""
 
     task = configured(collection.run_task).index_task.fitted(collection)
+    task = task.supposing(collection.is_mostly_latex)
     posts = {}
 
     for source in collection.own_documents():

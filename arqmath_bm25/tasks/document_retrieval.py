@@ -18,6 +18,7 @@ import numpy as np
 
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.formal import FORMAL
+from arqmath_bm25.analysis.kinds import are_mostly_latex
 from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.analysis.text import is_undivided, words_in
@@ -58,11 +59,12 @@ from arqmath_bm25.tasks.former_index import (
     write_table,
 )
 from arqmath_bm25.tasks.settings import DocumentSettings, kind
-from arqmath_bm25.tasks.task import Found, OpenIndex, Ranker, TopicFile
+from arqmath_bm25.tasks.task import MOSTLY_LATEX, Found, OpenIndex, Ranker, TopicFile
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 from arqmath_bm25.tasks.written_words import write_words
 
 _PER_PART = 1_000  # documents
+_READ_AS = ("LaTeX, as most others are", "plain text")  # what could be either
 _LEAST_SHARE = 0.01  # of documents with formulas, for those of queries to be searched for
 _KINDS: dict[str, str] = {
     "html": "HTML of other programs",
@@ -81,6 +83,7 @@ _REPAIRED = "of them with commands repaired"  # their backslashes were lost to e
 _UNDIVIDED = "undivided"
 _REFERRING = "with references"
 _FORMAL = "of them formal"
+_SUPPOSED = "of them LaTeX as most others are"
 _WITHOUT_WORDS, _WITHOUT_FORMULAS = "of them without words", "of them without formulas"
 # Decisions of a build.
 _ANY_FORMULA, _FORMULAS, _REFERENCES = "any formula", "formulas", "references"
@@ -128,10 +131,7 @@ class DocumentRetrieval(DocumentTask):
         former = None
         if forms == FLAT and collection.is_imported and not workers.remote:
             former = FormerIndex.of(self, collection)
-        rows = write_table(path, place, former)
-        kept = None
-        if former:
-            kept = former.rows_among(rows)
+        task, rows, kept = self._with_table(collection, place, former)
         directory = place.absolute() / DOCUMENTS
         if kept is not None or (directory / ROWS).exists():
             clear(directory, keep_documents=False)
@@ -142,27 +142,26 @@ class DocumentRetrieval(DocumentTask):
         words = Counter[str]()  # word → number of documents
         others: Iterable[Ints] = ()  # whose words are not known
         if forms.cluster:
-            lacking = forms.cluster.lacking(rows[:, 2], _ids_in)
+            # Documents that were read otherwise are others.
+            digests = rows[:, 2] ^ (task is not self)
+            lacking = forms.cluster.lacking(digests, _ids_in)
             counts = forms.cluster.counts_of_others()
             others = _parts(rows[~lacking])
         elif former and kept is not None:
             lacking[kept[kept >= 0]] = False
             former.write_remaining(kept, lacking, directory)
             counts, words = former.counts, former.words
-            gone = Counter[str]()
-            for document in _documents(former.corpus, self.settings, former.rows[kept < 0], gone):
-                gone["documents"] += 1
-                words.subtract(document.words)
-            counts.subtract(gone)
 
-        documents = partial(_documents, path.absolute(), self.settings)
+        documents = partial(_documents, path.absolute(), task.settings)
         parts = _parts(rows[lacking])
         for of_part in write_parts(documents, parts, directory, workers, forms):
             counts.update(of_part)
         counts = +counts
         counts.update({_WITHOUT_WORDS: 0, _WITHOUT_FORMULAS: 0})
+        if task is not self:
+            counts[_SUPPOSED] += 0  # It is the decision, even if no document was doubtful.
 
-        for of_part in workers.map(partial(_words_of, path.absolute(), self.settings), others):
+        for of_part in workers.map(partial(_words_of, path.absolute(), task.settings), others):
             words.update(of_part)
         write_words(words, place)
         if not workers.remote:
@@ -179,6 +178,44 @@ class DocumentRetrieval(DocumentTask):
                 ids = IdTable(place / IDS)
                 counts[STATEMENTS] = count_statements(collection, path, ids, self.settings)
         return dict(counts)
+
+    def _with_table(
+        self, collection: Collection, place: Path, former: FormerIndex | None
+    ) -> tuple[Self, Ints, Ints | None]:
+        """Write the table of documents; return the task that reads them as most are, and the table.
+
+        The last are the rows of the former index in it, None if all are read anew.
+        """
+        path = collection.documents_file
+        kinds = Counter[str]()
+        rows = write_table(path, place, former, kinds)
+        kept = None
+        if former:
+            kept = former.rows_among(rows)
+            if kept is None:
+                kinds.clear()
+                rows = write_table(path, place, None, kinds)
+        if former is None or kept is None:
+            return self.supposing(are_mostly_latex(kinds)), rows, None
+
+        counts = former.counts
+        before = self.supposing(_SUPPOSED in counts)
+        gone = Counter[str]()
+        for document in _documents(former.corpus, before.settings, former.rows[kept < 0], gone):
+            gone["documents"] += 1
+            former.words.subtract(document.words)
+        counts.subtract(gone)
+        for name in _KINDS:
+            kinds[name] += counts[_OF_KIND + name]
+        kinds["latex"] -= counts[_SUPPOSED]  # They do not show it.
+        kinds["plain"] += counts[_SUPPOSED]
+
+        task = self.supposing(are_mostly_latex(kinds))
+        if task.delimiters != before.delimiters:
+            now = _READ_AS[task is self]
+            tell(f"{collection.given}: read anew: what could be LaTeX is now {now}")
+            kept = None
+        return task, rows, kept
 
     def _tell_of(self, counts: Counter[str], data: str | Path) -> None:
         """Report the kinds of documents and faulty texts, and forget these counts."""
@@ -209,9 +246,10 @@ class DocumentRetrieval(DocumentTask):
         """Yield the text of every document and its indexed fields."""
         analyzer = Analyzer(self.settings.analysis)
         proofs = self.settings.analysis.text.proofs
+        delimiters = self.supposing(collection.is_mostly_latex).delimiters
         for read in collection.own_documents():
-            document = read.marked(self.delimiters)
-            title, text = document.contents(self.delimiters, proofs)
+            document = read.marked(delimiters)
+            title, text = document.contents(delimiters, proofs)
             terms = analyzer(title), analyzer(text)
             indexed = _indexed(document, *terms, analyzer, self.settings.fields)
             yield f"{title.text} {text.text}".strip(), indexed
@@ -225,6 +263,7 @@ class DocumentRetrieval(DocumentTask):
             _FORMULAS: with_formulas >= least,
             _DECLARATIONS: counts.get(_FORMAL, 0) > least,
             _REFERENCES: bool(counts.get(STATEMENTS)),
+            MOSTLY_LATEX: _SUPPOSED in counts,
         }
 
     def topic_files(
@@ -269,14 +308,18 @@ class DocumentRetrieval(DocumentTask):
                 "collection; each is left out of its own hits"
             )
 
+        is_latex = index is not None and index.manifest.decisions[MOSTLY_LATEX]
+        delimiters = self.supposing(is_latex).delimiters
         topics = []
         for query in queries:
+            if delimiters == "auto_latex" and query.is_doubtful:
+                query = query._replace(kind="latex")
             if query.doc_id in own:
                 query = query._replace(excluded=(*query.excluded, query.doc_id))
             topic = Topic(query.doc_id, query.text, tags=query.tags, excluded=query.excluded)
             has_form = query.title or query.kind or query.is_html
             if has_form and query.kind not in FORMAL:
-                topic = topic._replace(title=query.title, question=query.body(self.delimiters))
+                topic = topic._replace(title=query.title, question=query.body(delimiters))
             topics.append(self.marked(topic))
 
         return TopicFile(folder, path, topics)
@@ -324,7 +367,7 @@ class DocumentRetrieval(DocumentTask):
         In a collection with hardly any formulas, the formulas of queries are searched for as words.
         In one with formal declarations, queries are read as these are too.
         """
-        settings = self.settings
+        settings = self.supposing(index.manifest.decisions[MOSTLY_LATEX]).settings
         has_formulas = index.manifest.decisions[_FORMULAS]
         if not has_formulas:
             latex = settings.analysis.latex.model_copy(update={"form": "raw"})
@@ -350,12 +393,13 @@ class DocumentRetrieval(DocumentTask):
             notice = f"(changed in {index.texts.corpus.name} since it was indexed)"
             return Found(text=notice, is_lost=True)
 
-        document = document.marked(self.delimiters)
-        body = document.body(self.delimiters)
+        delimiters = self.supposing(index.manifest.decisions[MOSTLY_LATEX]).delimiters
+        document = document.marked(delimiters)
+        body = document.body(delimiters)
         return Found(
-            title=document.heading(self.delimiters),
+            title=document.heading(delimiters),
             body=body,
-            delimiters=self.delimiters,
+            delimiters=delimiters,
             document=document,
         )
 
@@ -462,6 +506,8 @@ def _documents(
         read = read_row(path, row)
         kind = read.kind_under(delimiters)
         counts[_OF_KIND + kind] += 1
+        if delimiters == "auto_latex" and read.is_doubtful:
+            counts[_SUPPOSED] += 1
         if kind in FORMAL:
             counts[_FORMAL] += 1
         if read.repaired:

@@ -47,10 +47,13 @@ def row_digest(row: bytes) -> int:
     return int.from_bytes(hashlib.sha256(row).digest()[:8], "little", signed=True)
 
 
-def write_table(corpus: Path, directory: Path, former: FormerIndex | None) -> Ints:
+def write_table(
+    corpus: Path, directory: Path, former: FormerIndex | None, kinds: Counter[str]
+) -> Ints:
     """Write where the row of each document is; return its offset, length and digest.
 
-    Rows of the former index are not read: it has their ids and labels.
+    Rows of the former index are not read: it has their ids and labels. The kinds of the others are
+    counted.
     """
     rows = array("q")
     ids = []
@@ -62,6 +65,7 @@ def write_table(corpus: Path, directory: Path, former: FormerIndex | None) -> In
                 rows.extend((offset, length, row_digest(file.read(length))))
                 ids.append(document.doc_id.encode())
                 lines.append(labels.labels_of(document))
+                kinds[document.kind_under("auto")] += 1
     else:
         offset = 0
         with corpus.open("rb") as file:
@@ -73,6 +77,7 @@ def write_table(corpus: Path, directory: Path, former: FormerIndex | None) -> In
                 if known is None:
                     document = read_row(corpus, row)
                     known = document.doc_id.encode(), labels.labels_of(document)
+                    kinds[document.kind_under("auto")] += 1
                 ids.append(known[0])
                 lines.append(known[1])
 

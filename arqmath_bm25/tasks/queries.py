@@ -11,7 +11,14 @@ from collections.abc import Mapping, Set
 from math import log, log2
 
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
-from arqmath_bm25.analysis.html import Content, Delimiters, as_body, read_body, read_title
+from arqmath_bm25.analysis.html import (
+    OWN_KIND,
+    Content,
+    Delimiters,
+    as_body,
+    read_body,
+    read_title,
+)
 from arqmath_bm25.analysis.kinds import kind_of
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.analysis.unmarked import with_formulas
@@ -30,6 +37,7 @@ _MARKS = {
     "latex": "$",
     "markdown": "$",
     "auto": "$",
+    "auto_latex": "$",
     "escaped": r"\$",
 }
 _DOLLARS = {"$": re.compile(r"(?<!\\)\$"), r"\$": re.compile(r"\\\$")}
@@ -201,7 +209,7 @@ def marked_topic(topic: Topic, delimiters: Delimiters) -> Topic:
     mark = _MARKS.get(delimiters)
     if not mark or topic.formulas or read_title(topic.title, delimiters).formulas:
         return topic
-    if delimiters == "auto" and kind_of(topic.title) != "plain":
+    if delimiters in OWN_KIND and kind_of(topic.title) != "plain":
         return topic
 
     question = read_body(topic.question, delimiters)

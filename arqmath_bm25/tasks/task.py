@@ -36,6 +36,7 @@ from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.queries import advice, marked_topic
 from arqmath_bm25.tasks.settings import TaskSettings
 
+MOSTLY_LATEX = "mostly LaTeX"  # a decision of a build
 _SHORT = 300  # characters of a text on one line
 _AROUND = 120  # characters before and after a formula
 
@@ -367,6 +368,12 @@ class IndexedTask(Task):
         if not collection.delimiters:
             return self
         return self.reading(delimiters=collection.delimiters)
+
+    def supposing(self, is_mostly_latex: bool) -> Self:
+        """Return the task for a collection in which a text that could be LaTeX is, or not."""
+        if not is_mostly_latex or self.delimiters != "auto":
+            return self
+        return self.reading(delimiters="auto_latex")
 
     def reading(self, **changed: str) -> Self:
         """Return the task for texts with other delimiters or macros."""

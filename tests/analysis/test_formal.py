@@ -133,6 +133,12 @@ def test_docstrings_of_fields_end_no_structure() -> None:
     assert "last" in formal_words(" ".join(text.split())).split()
 
 
+@pytest.mark.parametrize("comment", ["/- the zebra -/", "-- the zebra", "/-! the zebra -/"])
+def test_a_comment_after_a_structure_is_no_part_of_it(comment: str) -> None:
+    text = f"structure Point where\n  x : ℝ -- first\n{comment}\n"
+    assert formal_words(text) == formal_words("structure Point where\n  x : ℝ -- first")
+
+
 def test_names_are_parts_and_wholes() -> None:
     words = formal_words("abbrev Nat.gcd_comm").split()
     last = ["gcd", "comm", "gcdcomm"]

@@ -90,6 +90,29 @@ def test_documents_are_pages_that_link_to_each_other(notes: Path) -> None:
                 assert not anchor or unquote(anchor) in {each.attributes["id"] for each in found}
 
 
+def test_a_statement_and_its_declaration_link_to_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "n").mkdir()
+    statement = r"\begin{theorem}\label{add}\lean{A.add_comm}Sums commute.\end{theorem}"
+    (tmp_path / "n" / "a.tex").write_text(statement)
+    declaration = "namespace A\ntheorem add_comm (m n : ℕ) : m + n = n + m := by simp\nend A\n"
+    (tmp_path / "n" / "A.lean").write_text(declaration)
+    monkeypatch.chdir(tmp_path)
+    export("n", "-o", "site")
+    pages = pages_in(tmp_path / "site")
+    there = {"A.add_comm": "A.lean.html#A.add_comm"}
+    assert links(pages["a.tex.html"], ".post a") == there
+    assert links(pages["A.lean.html"], ".hint a") == {"a.tex#add": "a.tex.html#add"}
+
+    with running(folder_site(tmp_path / "n", tmp_path / "i")) as address:
+        client = Client(address)
+        shown = links(page(client, "/documents/a.tex%23add"), ".post a")
+        assert shown == {"A.add_comm": "/documents/A.lean%23A.add_comm"}
+        back = links(page(client, shown["A.add_comm"]), "section a")
+        assert list(back.values()) == ["/documents/a.tex%23add"]
+
+
 def test_the_same_pages_are_made_twice_and_name_no_folder_of_this_machine(notes: Path) -> None:
     (notes.parent / "empty").mkdir()
     made = []

@@ -31,7 +31,7 @@ from arqmath_bm25.core.progress import counted, tell
 from arqmath_bm25.core.records import Hit, Json, Topic
 from arqmath_bm25.engines.lucene.jvm import detaching
 from arqmath_bm25.pages.folder_files import FolderFiles, kind_of
-from arqmath_bm25.pages.own_documents import OwnDocuments
+from arqmath_bm25.pages.own_documents import MOST_REFERRING, OwnDocuments
 from arqmath_bm25.pages.page_files import templates
 from arqmath_bm25.pages.post_html import PostWriter
 from arqmath_bm25.pages.threads import ThreadReader, ThreadWriter
@@ -63,7 +63,6 @@ _CACHE_SIZE = 100
 
 # Results that can be paged through.
 _MOST_HITS = 1000
-_MOST_REFERRING = 100  # documents that link to one
 _SHOWN_LABELS = 8  # of each kind
 # With so many waiting requests, further ones are refused for now.
 _MAX_WAITING = 64
@@ -332,7 +331,7 @@ class SearchPages:
             for place, other in index.texts.beside(document).items():
                 beside[place] = self._linked(other, index)
             if STATEMENTS in index.manifest.counts:  # else there are no references
-                for other in index.texts.referring.get(doc_id, ())[:_MOST_REFERRING]:
+                for other in index.texts.referring.get(doc_id, ())[:MOST_REFERRING]:
                     referring.append(self._linked(other, index))
 
         return self._page(
