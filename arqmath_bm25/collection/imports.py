@@ -222,12 +222,12 @@ class Inputs:
         beside = [name for name in beside if inside(root / name, root)]
         watched = dict.fromkeys([*listing.names, *beside])
         states = _states(listing.root, watched, known)
+        listing.digests = _contents(states)
         # What a file takes in may be there only now.
         if states != known or before.get("others") != listing.others:
             if not read_all and isinstance(before.get("import"), str):
                 read_so = {**recipe, **_macros(listing)}
                 listing.former = FormerRows(folder / before["import"], read_so)
-            listing.digests = _contents(states)
             taken = (os.path.relpath(path, root) for path in listing.plan.taken)
             beside = [name for name in beside if name in TAKEN_OVER]
             watched = dict.fromkeys([*listing.names, *beside, *sorted(taken)])

@@ -343,10 +343,12 @@ def planned(
     """
     inputs = {}
     taken: set[Path] = set()
+    nothing = SourceInputs(root)  # one for all that take nothing in
 
     def add(path: Path) -> None:
-        inputs[path] = SourceInputs(root)
+        inputs[path] = nothing
         if path.suffix.lower() in _TAKE_IN and path not in alone:
+            inputs[path] = SourceInputs(root)
             with suppress(Exception):  # its reader says why it cannot be read
                 inputs[path].digest(path)
         taken.update(inputs[path].taken)
