@@ -126,9 +126,9 @@ class Language:
     def is_declaration(
         self, text: str, code: str, head: re.Match[str], is_sure: bool = False
     ) -> bool:
-        """Return whether what looks like the head of a declaration begins one.
+        """Return whether a head begins a declaration.
 
-        It may stand after what is surely of the language.
+        `is_sure` if the text before it is surely of the language.
         """
         begin = head.start("begin")
         text = text[begin : begin + _NEAR]

@@ -167,7 +167,7 @@ def inspect(
 
 
 def _print_documents(data: Path, text: bool, everything: bool) -> None:
-    """Print what is read of each own document, or how the doubtful ones are read."""
+    """Print the words and formulas of each own document, or the kinds of doubtful ones."""
     with TemporaryDirectory() as place:
         collection = Collection(str(data), Path(place), everything=everything).imported()
         if collection.corpus is None:

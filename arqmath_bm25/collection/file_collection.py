@@ -194,7 +194,7 @@ def _letters(title: str) -> str:
 class _Rows:
     """The parts of files as rows, each text once and each id once.
 
-    Until all labels are known, those of the former import stay there; others wait in a file.
+    Until all labels are known, rows of the former import stay there; others wait in a file.
     """
 
     def __init__(self, listing: Listing, waiting: IO[bytes]) -> None:

@@ -190,9 +190,9 @@ def _save(
 
 
 def write_remaining(index: Path, is_left: Flags, part: Path) -> None:
-    """Write what an index has of the documents that are left, as a part.
+    """Write the postings of the documents that are left in an index, as a part.
 
-    The index is as it was written by this version, and its documents are in no groups.
+    The index was written by this version, and its documents are in no groups.
     """
     meta = json.loads((index / META).read_text(encoding="utf-8"))
     rows = np.cumsum(is_left) - 1

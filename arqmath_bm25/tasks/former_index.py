@@ -131,7 +131,7 @@ class FormerIndex:
         return None
 
     def rows_among(self, rows: Ints) -> Ints | None:
-        """Return the row of each of its documents among others; -1 for those that are gone.
+        """Return the row of each of its documents among others; -1 for one that is gone.
 
         None if few are left, or if they have another order.
         """

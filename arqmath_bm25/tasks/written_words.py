@@ -35,7 +35,7 @@ _LONG = 8  # letters of a word that may have two wrong ones
 def write_words(counts: Counter[str], directory: Path) -> None:
     """Write the words that are searched for, with the number of documents that have them.
 
-    They are those of the parts that were written in the directory, and `counts` of other documents.
+    The directory has the counts of its parts, and `counts` are of other documents.
     """
     for file in (directory / DOCUMENTS).glob(f"*{WORDS}"):
         counts.update(json.loads(file.read_bytes()))
