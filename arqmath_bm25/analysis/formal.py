@@ -10,7 +10,7 @@ once, and only if the declarations lack them. A symbol is one word in all langua
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from itertools import zip_longest
 from typing import Literal, NamedTuple, get_args
@@ -189,7 +189,7 @@ def formal_words(
             parts.append(declaration.proof)
         setting.append(declaration.implicit)
 
-    words = list(_document_words("\n".join(parts), language))
+    words = _document_words("\n".join(parts), language)
     said = set(words)
     beside = dict.fromkeys(_document_words("\n".join(setting), language))
     words.extend(word for word in beside if word not in said)
@@ -349,25 +349,30 @@ def _end_of_statement(code: str, begin: int, language: Language) -> int:
     return len(code)
 
 
-def _document_words(text: str, language: Language) -> Iterator[str]:
-    for token in language.token.finditer(text):
-        name, number, symbol = token.group("name", "number", "symbol")
-        if token[0] in language.words:
-            yield from language.words[token[0]].split()
-        elif name:
-            yield from _words_of_name(name)
-            yield from _wholes_of_name(name)
-        elif number:
-            yield number
-        else:
-            yield from _words_of_symbol(symbol)
+def _document_words(text: str, language: Language) -> list[str]:
+    words: list[str] = []
+    for name, number, symbol in language.token.findall(text):
+        words += _words_of_token(language, name, number, symbol)
+    return words
+
+
+@lru_cache(maxsize=_KEPT)
+def _words_of_token(language: Language, name: str, number: str, symbol: str) -> tuple[str, ...]:
+    """Return the words of a name, a number or a symbol; the others are empty."""
+    token = name or number or symbol
+    if token in language.words:
+        return tuple(language.words[token].split())
+    if name:
+        return _words_of_name(name) + _wholes_of_name(name)
+    if number:
+        return (number,)
+    return _words_of_symbol(symbol)
 
 
 def query_words(prose: str) -> str:
     """Return the prose of a query as the words by which it finds declarations."""
     words: list[str] = []
-    for token in _TOKEN.finditer(prose):
-        name, number, symbol = token.group("name", "number", "symbol")
+    for name, number, symbol in _TOKEN.findall(prose):
         if name:
             parts = _words_of_name(name)
             words.extend(parts)
