@@ -112,7 +112,8 @@ class SourceInputs:
         self._preamble, begin, own = text.partition(BEGIN)
         text = self._preamble + begin + self._with_macros(own)
         source = self._latex(text, (path.parent, path.parent), 0)
-        self.is_frame = 2 * _words(own) <= _words(source.partition(BEGIN)[2])
+        if self.body:
+            self.is_frame = 2 * _words(own) <= _words(source.partition(BEGIN)[2])
         return source
 
     def digest(self, path: Path) -> None:
