@@ -185,6 +185,17 @@ def corpora(folder: Path) -> dict[Path, str]:
     return found
 
 
+def rows_of_others(store: Path) -> set[str]:
+    """Return the digests of the rows of other imports than this one and former ones of its path."""
+    own = {store.name}
+    for note in _notes(store.parent).values():
+        if note.get("import") == store.name:
+            own.update(note.get("former", ()))
+    rows = corpora(store.parent)
+    of_own = {rows.pop(path) for path in list(rows) if path.name in own}
+    return set(rows.values()) - of_own
+
+
 def rows_of(sources: Sequence[Source], folder: Path) -> Path | None:
     """Return the import in a folder that an index was built from; None if it is not there."""
     for rows, digest in corpora(folder).items():
@@ -275,7 +286,7 @@ class Inputs:
 
 def remove_former(folder: Path) -> None:
     """Remove former imports: those with an index when the last one has an index as well."""
-    notes = {note: _read(note) for note in sorted(folder.glob("inputs-*.json"))}
+    notes = _notes(folder)
     last = {content.get("import") for content in notes.values()}
     for note, content in notes.items():
         left = []
@@ -285,6 +296,10 @@ def remove_former(folder: Path) -> None:
                 left.append(name)
         if content.get("former", left) != left:
             _write(note, {**content, "former": left})
+
+
+def _notes(folder: Path) -> dict[Path, dict[str, Any]]:
+    return {note: _read(note) for note in sorted(folder.glob("inputs-*.json"))}
 
 
 def _write(note: Path, content: Mapping[str, Any]) -> None:

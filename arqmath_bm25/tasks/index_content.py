@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, get_args
 
-from arqmath_bm25.collection.imports import corpora, rows_of
+from arqmath_bm25.collection.imports import rows_of, rows_of_others
 from arqmath_bm25.core.errors import NoIndexError
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest, content_digest
 from arqmath_bm25.core.stores import store_name
@@ -83,11 +83,10 @@ class IndexContent:
 
     @property
     def rows_of_others(self) -> set[str]:
-        """The digests of the rows of other imports."""
+        """The digests of the rows of imports of other folders."""
         if not self.collection.is_imported:
             return set()
-        rows = set(corpora(self.collection.import_folder).values())
-        return rows - {self.sources[0].sha256}
+        return rows_of_others(self.collection.documents_file.parent)
 
     def store(self, engine: EngineName) -> Path:
         """Return the path of the store that an engine searches, whether it exists or not.
