@@ -55,9 +55,8 @@ from arqmath_bm25.analysis.sources import (
     hide_math,
 )
 
-Delimiters = Literal[
-    "mathjax", "escaped", "spans", "none", "latex", "markdown", "auto", "auto_latex"
-]  # fmt: skip
+ChosenDelimiters = Literal["mathjax", "escaped", "spans", "none", "latex", "markdown", "auto"]
+Delimiters = ChosenDelimiters | Literal["auto_latex"]  # what most texts are decides the last
 OWN_KIND: Final = ("auto", "auto_latex")  # each text is read by its own kind
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from arqmath_bm25.analysis.html import Delimiters
+from arqmath_bm25.analysis.html import ChosenDelimiters
 from arqmath_bm25.core.configuration import Settings
 
 # This number is raised when the same settings give other terms; earlier indexes are stale then.
@@ -42,7 +42,7 @@ class LatexSettings(Settings):
     form: Literal["symbols", "raw", "none"] = "symbols"
     operators: bool = False  # whether operator trees give terms too
     tokenizer: _FunctionName | None = None  # makes the tokens of n-grams; see tokenizer.py
-    delimiters: Delimiters = "mathjax"  # of formulas; see html.py
+    delimiters: ChosenDelimiters = "mathjax"  # of formulas; see html.py
     macros: str = ""  # definitions for all texts and queries, one on each line
 
 
@@ -60,7 +60,7 @@ class FormulaAnalysisSettings(Settings):
     """Settings of the fields of a formula."""
 
     source: Literal["latex", "slt", "opt"] = "latex"
-    delimiters: Delimiters = "mathjax"  # of formulas in posts and queries; see html.py
+    delimiters: ChosenDelimiters = "mathjax"  # of formulas in posts and queries; see html.py
     ngrams: _LongLengths = (2, 3)
     layout: _LongLengths = (2, 3)
     patterns: _LongLengths = (3, 4)

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.formal import FORMAL
+from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.analysis.kinds import are_mostly_latex
 from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.terms import Bag
@@ -487,7 +488,7 @@ _analyzer = lru_cache(maxsize=1)(Analyzer)
 def _documents(
     path: Path, settings: DocumentSettings, spans: Ints, counts: Counter[str]
 ) -> Iterator[Indexed]:
-    delimiters = settings.analysis.latex.delimiters
+    delimiters = cast("Delimiters", settings.analysis.latex.delimiters)
     proofs = settings.analysis.text.proofs
     names = settings.fields
     ngrams = any(name.endswith("_math") for name in names)

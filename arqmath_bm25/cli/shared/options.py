@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 
 import typer
 
-from arqmath_bm25.analysis.html import Delimiters
+from arqmath_bm25.analysis.html import ChosenDelimiters
 from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.core.building import patiently
 from arqmath_bm25.core.errors import InputError, NoIndexError
@@ -49,7 +49,7 @@ class Place:
     indexes: Path = INDEXES
     until: str | None = None
     site: str | None = None
-    delimiters: Delimiters | None = None
+    delimiters: ChosenDelimiters | None = None
     whole: bool = False
     everything: bool = False
     train: Path | None = None
