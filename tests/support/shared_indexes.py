@@ -2,7 +2,8 @@
 
 The fixtures `sample_indexes` and `lite_indexes` give their folder, which is only read.
 `linked(sample_indexes, tmp_path / "indexes")` makes a copy that a test may add to; its files are
-hard links, so a test that changes a file removes it first.
+hard links, so a test that changes a file removes it first. Only manifests are its own: who has an
+index open locks its manifest.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import shutil
 from pathlib import Path
 
 from program import arqmath
+
+from arqmath_bm25.core.manifest import MANIFEST
 
 
 def built_once(base: Path, data: Path | None = None) -> Path:
@@ -36,4 +39,10 @@ def store(indexes: Path, task: str, engine: str = "*", collection: str = "*") ->
 
 
 def linked(indexes: Path, place: Path) -> Path:
-    return Path(shutil.copytree(indexes, place, copy_function=os.link))
+    def link(source: str, target: str) -> None:
+        if source.endswith(MANIFEST):
+            shutil.copy2(source, target)
+        else:
+            os.link(source, target)
+
+    return Path(shutil.copytree(indexes, place, copy_function=link))
