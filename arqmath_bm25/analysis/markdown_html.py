@@ -10,12 +10,12 @@ stand within them.
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from contextlib import suppress
 from functools import lru_cache
 from html import escape, unescape
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from arqmath_bm25.analysis import markup
@@ -33,6 +33,7 @@ from arqmath_bm25.analysis.markdown_blocks import (
     Cuts,
     plain_values,
 )
+from arqmath_bm25.core.reading import parse_json
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -47,6 +48,8 @@ _FRONT_MATTER = re.compile(
     r"(?P<values>(?>(?:(?!(?:---|\.\.\.|\+\+\+)[ \t]*(?:\n|\Z))[^\n]*\n)*))"
     r"(?:---|\.\.\.|\+\+\+)[ \t]*(?:\n|\Z)"
 )
+_END_OF_JSON = re.compile(r"^\}[ \t]*$", re.MULTILINE)
+_ENDS = 9  # lines that may end it, as tables within it may not be indented
 _MYST = re.compile(r"^[ \t>]*(?:`{3,}|:{3,}|~{3,})\{[a-z]|\{[a-z][a-z:.-]*\}`", re.MULTILINE)
 _TASK = re.compile(r"\A\[([ xX])\](?=\s)")
 _PANDOC = re.compile(r"^:::|\{#|\\@ref\(|^```\{|^bibliography:", re.MULTILINE)
@@ -133,10 +136,11 @@ def front_matter(text: str) -> tuple[dict[str, Any], int]:
     """Return the values of the front matter in YAML, TOML or JSON, and where it ends."""
     values: Any = None
     if text.startswith("{\n"):
-        with suppress(ValueError, RecursionError):
-            values, end = json.JSONDecoder().raw_decode(text)
-            if values and not text[end:].partition("\n")[0].strip():
-                return values, end
+        for line in islice(_END_OF_JSON.finditer(text), _ENDS):
+            with suppress(ValueError):
+                values = parse_json(text[: line.end()])
+                if values:
+                    return values, line.end()
     front = _FRONT_MATTER.match(text)
     if front is None:
         return {}, 0

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from arqmath_bm25.analysis.markdown_html import front_matter
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.own_documents import read_documents
 
@@ -103,6 +104,10 @@ MARKDOWN: dict[str, tuple[str, list[Document]]] = {
         '{\n  "title": "Of {rings}",\n  "tags": ["algebra"]\n}\n\nText of $r$.\n',
         [("Of {rings}", "Text of .", ["r"])],
     ),
+    "front matter in JSON that is not indented": (
+        '{\n"title": "Of rings",\n"params": {\n"math": true\n}\n}\nText of $r$.\n',
+        [("Of rings", "Text of .", ["r"])],
+    ),
     "reStructuredText and comments within MyST": (
         "# T\n\n```{eval-rst}\n.. note:: Of :math:`r`.\n```\n\n%hidden\n\n"
         '```{figure-md} f\n<img src="a.png" alt="b">\n\nOf $k$.\n```\n',
@@ -119,6 +124,12 @@ MARKDOWN: dict[str, tuple[str, list[Document]]] = {
 def test_a_dialect_of_markdown_is_read_as_its_manual_says(tmp_path: Path, name: str) -> None:
     text, expected = MARKDOWN[name]
     assert documents(tmp_path, {"a.md": text}) == expected
+
+
+def test_json_of_more_levels_than_a_parser_takes_is_no_front_matter() -> None:
+    for levels, end in ((100, 216), (300, 0), (100_000, 0)):
+        text = '{\n"title": ' + "[" * levels + '"b"' + "]" * levels + "\n}\nText.\n"
+        assert front_matter(text)[1] == end
 
 
 BOOKS = {
