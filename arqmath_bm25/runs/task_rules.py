@@ -467,7 +467,7 @@ def detect_task(path: Path) -> labs.RunTask:
         return "task1"
     if letter == "B.":
         return "task2"
-    is_ranked = not is_number[1] and all(is_number[3:5])
+    is_ranked = not any(is_number[1:2]) and all(is_number[3:5])
     if len(columns) == 6 and (columns[1] in ("Q0", "q0", "0") or is_ranked):
         return "docs"
 

@@ -282,6 +282,13 @@ def test_the_task_is_told_by_name_or_by_topic(tmp_path: Path) -> None:
         detect_task(neither)
 
 
+def test_a_file_of_one_column_tells_no_task(tmp_path: Path) -> None:
+    path = tmp_path / "run.tsv.manifest.json"  # as a pattern for runs finds it
+    path.write_text('{\n "task": "task1"\n}\n')
+    with pytest.raises(InputError, match="row 1: expected the 6 columns of a run"):
+        detect_task(path)
+
+
 def test_a_trec_run_may_have_0_for_q0(tmp_path: Path) -> None:
     path = tmp_path / "r"
     for topic, task in (("A.1", "task1"), ("B.1", "task2"), ("7", "docs")):
