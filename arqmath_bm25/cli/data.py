@@ -27,6 +27,7 @@ from arqmath_bm25.core.progress import progress
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.stores import is_store, stores
 from arqmath_bm25.core.workers.local import Processes
+from arqmath_bm25.runs.run_writing import provenance
 from arqmath_bm25.tasks import trust
 from arqmath_bm25.tasks.verification import first_ranked, verify_from_data, verify_run
 
@@ -219,12 +220,13 @@ def verify(
         if is_store(str(run)):
             _check_store(run)
             continue
-        run_place = place.of([first_ranked(run)])
-        with run_place.naming_the_build():
+        ranked = first_ranked(run)
+        place.check_data_of(ranked, provenance(ranked))
+        with place.naming_the_build():
             if build:
-                proof = verify_from_data(run, run_place.collection, quick)
+                proof = verify_from_data(run, place.collection, quick)
             else:
-                proof = verify_run(run, run_place.collection, quick)
+                proof = verify_run(run, place.collection, quick)
 
         how = "ranked by the index that lies here: the same bytes"
         if build:

@@ -20,7 +20,7 @@ from arqmath_bm25.pages.judging.annotation import write_batch
 from arqmath_bm25.pages.post_html import latex_of
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Run
-from arqmath_bm25.runs.run_writing import topics_of
+from arqmath_bm25.runs.run_writing import provenance, topics_of
 from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import configured
 
@@ -49,12 +49,14 @@ def pool(
 
     Example: arqmath-bm25 pool runs/*/2021/*-task1-*.tsv --primary-depth 20 -o batch.csv
     """
-    collection = place.of(runs).collection
+    made_of = [provenance(run) for run in runs]
+    place.check_data_of(runs[0], made_of[0])
+    collection = place.collection
     own = collection.run_task
     task = task or own or task_of_runs(runs, "pool")
 
     topic_task = own or RULES[task].topic_task
-    topic_files = [topics] if topics else topics_of(*runs)
+    topic_files = [topics] if topics else topics_of(made_of)
     questions = configured(topic_task).asked(collection, topic_files)
 
     depths = Depths(primary=primary_depth or depth, other=depth)

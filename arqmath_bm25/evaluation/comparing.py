@@ -332,8 +332,7 @@ def moves(
     rankings = []
     for run in runs:
         RULES[run.task].require("moves", run.file)
-        if run.ranked is not None:
-            rankings.append(run.ranked.topics.get(topic, {}))
+        rankings.append(run.ranked.topics.get(topic, {}))
 
     if not any(rankings):
         raise InputError(f"{topic}: none of the runs has this topic")
@@ -402,7 +401,7 @@ def _explain(
         ) from None
 
     index = Index.of(task, collection)
-    topics = task.asked(collection, topics_of(run.file))
+    topics = task.asked(collection, topics_of([made_of]))
     topic = topics.get(topic_id)
     if topic is None:
         raise InputError(f"{topic_id}: no topic file of {collection.layout.data} has this topic")

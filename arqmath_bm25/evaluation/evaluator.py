@@ -42,7 +42,7 @@ from arqmath_bm25.evaluation.score import (
     score_premises,
 )
 from arqmath_bm25.runs.formula_ids import FormulaIds, id_numbers
-from arqmath_bm25.runs.run import NO_ROWS, Rankings, Run
+from arqmath_bm25.runs.run import NO_ROWS, UNRANKED, Rankings, Run
 from arqmath_bm25.runs.run_rules import prefix_errors
 from arqmath_bm25.runs.task_rules import (
     RULES,
@@ -64,7 +64,7 @@ class ScoredRun:
     task: RunTask
     judgments: Judgments
     score: Score
-    ranked: Rankings | None = None  # what was scored; None for an answer map
+    ranked: Rankings = UNRANKED  # what was scored; nothing for an answer map
 
     @property
     def year(self) -> Year | None:
@@ -159,7 +159,13 @@ class Evaluator:
         run = Run.read(path, task or self.collection.run_task, self.open_ids)
         in_map = self.answer_map is not None and run.columns == TextRules.task
         if not (in_map or run.judged_apart):
-            return self.score_run(run, year)
+            file = self.qrels
+            if file is None:
+                file = run.rules.judgments_for(self.collection, run.path, run.topics, year)
+            scored = self.score_run(run, file)
+            if self.qrels is None and not self.collection.on_site:
+                _check_judgments(scored)
+            return scored
 
         # The answer map has the ids by which its answers are judged.
         with prefix_errors(run.path):
@@ -175,17 +181,19 @@ class Evaluator:
             f"{answer_map}: no answers of a run {name} or {run.tag}; there are {', '.join(runs)}"
         )
 
-    def score_run(self, run: Run, year: Year | None = None) -> ScoredRun:
-        """Score a run that was read with `open_ids`; raises InputError as `score` does."""
-        file = self.qrels
-        if file is None:
-            file = run.rules.judgments_for(self.collection, run.path, run.topics, year)
-
+    def score_run(self, run: Run, file: Path) -> ScoredRun:
+        """Score a run by a file of judgments; raises InputError as `score` does."""
         judgments = self.judgments(run.task, file)
         if run.columns == TextRules.task:
             judgments = judgments._replace(notes=(OF_POSTS, *judgments.notes))
         scored = score_run(run, judgments, self.measures, self.depth)
-        self._check_collection(scored)
+        unknown = scored.ranked.counts["unknown"]
+        if unknown > len(run) // 2 and not self.collection.on_site:
+            raise InputError(
+                f"{run.path}: {unknown:,} of its {len(run):,} formulas are not in "
+                "the formula index of the bundled sample",
+                data="DATA",
+            )
         return scored
 
     def reason_against(self, path: Path, folder: str) -> str | None:
@@ -214,37 +222,6 @@ class Evaluator:
             run = ScoredRun(name, answer_map, TextRules.task, judgments, result)
             scored.append(run)
         return scored
-
-    def _check_collection(self, scored: ScoredRun) -> None:
-        """Raise InputError for a run of another collection, if this one is the bundled sample.
-
-        Whoever forgets DATA would otherwise see a score of 0.
-        """
-        ranked = scored.ranked
-        if self.collection.on_site or ranked is None:
-            return
-
-        run = ranked.run
-        unknown = ranked.counts["unknown"]
-        if unknown > len(run) // 2:
-            raise InputError(
-                f"{run.path}: {unknown:,} of its {len(run):,} formulas are not in "
-                "the formula index of the bundled sample",
-                data="DATA",
-            )
-
-        if self.qrels is not None:
-            return
-
-        qrels = scored.judgments.qrels
-        common = qrels.keys() & ranked.topics.keys()
-        if common and all(qrels[topic].keys().isdisjoint(ranked.topics[topic]) for topic in common):
-            raise InputError(
-                f"{run.path}: the bundled sample has no judgment of any of its documents; name its "
-                "collection or its judgments",
-                data="DATA",
-                qrels="FILE",
-            )
 
     def _answer_files(self) -> tuple[Path, Judgments]:
         if self.answer_map is None or self.qrels is None:
@@ -283,6 +260,23 @@ class Evaluator:
         if self.collection.on_site and holds is not None:
             notes = (*notes, *coverage_notes(qrels, holds))
         return judgments._replace(notes=notes, relevant=relevant)
+
+
+def _check_judgments(scored: ScoredRun) -> None:
+    """Raise InputError for a run of another collection than the bundled sample.
+
+    Whoever forgets DATA would otherwise see a score of 0.
+    """
+    qrels = scored.judgments.qrels
+    ranked = scored.ranked.topics
+    common = qrels.keys() & ranked.keys()
+    if common and all(qrels[topic].keys().isdisjoint(ranked[topic]) for topic in common):
+        raise InputError(
+            f"{scored.file}: the bundled sample has no judgment of any of its documents; name its "
+            "collection or its judgments",
+            data="DATA",
+            qrels="FILE",
+        )
 
 
 def _hold_numbers(holds: Callable[[Int32s], Flags], names: Sequence[str]) -> Flags:

@@ -43,11 +43,13 @@ _NOTES = {
 class Rankings(NamedTuple):
     """The rankings of a run that count."""
 
-    run: "Run"
     topics: dict[str, Ranking]  # topic -> document -> score, best first
     rows: dict[str, dict[str, RunRow]]  # topic -> document -> the row that gave its score
     counts: Counter[str]  # rows that do not count, or must not be returned; keys of _NOTES
     notes: list[str]  # the counts in sentences
+
+
+UNRANKED = Rankings({}, {}, Counter(), [])
 
 
 class Run:
@@ -206,7 +208,7 @@ class Run:
             topics[topic] = {doc: row.score for doc, row in kept.items()}
 
         notes = self._notes(counts, depth)
-        return Rankings(self, topics, rows, counts, notes)
+        return Rankings(topics, rows, counts, notes)
 
     def _notes(self, counts: Counter[str], depth: int | None) -> list[str]:
         """Describe the rows that do not count, in sentences."""

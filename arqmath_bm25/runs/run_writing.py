@@ -159,6 +159,8 @@ def hits_of(run: Run) -> Iterator[tuple[str, list[Hit]]]:
 class Provenance(NamedTuple):
     """How a run was made, if its manifest says it."""
 
+    task: str
+
     # The name of the collection, the digest of its files, and the name of its judgments.
     collection: str
     sha256: str
@@ -183,6 +185,7 @@ def provenance(run: Path) -> Provenance:
     data = _part(manifest, "data")
     collection = _part(data, "test collection")
     return Provenance(
+        task=_text(manifest, "task"),
         collection=_text(collection, "name"),
         sha256=_text(collection, "sha256"),
         qrels=_text(_part(manifest, "qrels"), "name"),
@@ -218,16 +221,12 @@ def _beside(run: Path, described: Mapping[str, Any]) -> Path | None:
     return None
 
 
-def topics_of(*runs: Path) -> list[str] | None:
+def topics_of(runs: Iterable[Provenance]) -> list[str] | None:
     """Return the topic files of runs; None if one is part of the collection or missing."""
-    files = dict[str, None]()
-    for run in runs:
-        path = provenance(run).topics
-        if path is None:
-            return None
-        files[str(path)] = None
-
-    return list(files)
+    files = {run.topics: str(run.topics) for run in runs}
+    if None in files:
+        return None
+    return list(files.values())
 
 
 def ir_metadata(

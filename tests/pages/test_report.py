@@ -407,6 +407,23 @@ def test_without_judgments_a_report_has_no_scores(runs: list[Path], tmp_path: Pa
     assert shown.text(strip=True) == "Post 9 is not in the collection"
 
 
+def test_the_curve_of_precision_is_of_the_documents_that_its_title_names(tmp_path: Path) -> None:
+    # Of six documents the third is relevant; four or five have no judgment.
+    rows = [f"A.201\t{post}\t{n}\t{-n}\tx" for n, post in enumerate((9, 8, 3, 7, 4, 5), 1)]
+    run = write(tmp_path / "run.tsv", rows)
+    data = write_collection(tmp_path / "data")
+    for judged, title, precision in (
+        (["A.201 0 3 2"], "at eleven levels of recall", "0.333"),
+        (["A.201 0 4 0", "A.201 0 3 2"], "judged documents only", "1.000"),
+    ):
+        qrels = write(tmp_path / "qrels", judged)
+        report([run], tmp_path / title, data=data, indexes=tmp_path, qrels=qrels)
+        overview = (tmp_path / title / "index.html").read_text("utf-8")
+        _, _, chart = overview.partition("Interpolated precision")
+        assert chart.partition("<")[0].partition('"')[0].endswith(title)
+        assert f": {precision}</title>" in chart.partition("</circle>")[0]
+
+
 def test_runs_of_two_years_have_the_scores_of_their_years(tmp_path: Path) -> None:
     runs, expected = [], []
     for year in ("2020", "2021"):

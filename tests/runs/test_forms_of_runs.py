@@ -135,7 +135,7 @@ def check_alike(letter: str, rows: Rows, data: bool) -> None:
                 frame = arq.read_run(path)
                 with warnings.catch_warnings(action="ignore"):
                     of_frame = arq.evaluate(frame, frame_of_qrels, per_topic=True)
-                scores = evaluator.score_run(read).score.values
+                scores = evaluator.score_run(read, evaluator.qrels).score.values
                 assert of_frame.to_dict("index") == scores, (form, end)
                 found = (
                     scores,
@@ -190,7 +190,11 @@ def test_of_a_repeated_formula_every_command_takes_the_last_score(folder: Path) 
     write_qrels(folder / "qrels.v3.tsv", {"B.1": {"9002": 3, "9004": 1}})
     evaluator = Evaluator(place, qrels=folder / "qrels.v3.tsv")
     read = Run.read(path, ids=evaluator.open_ids)
-    assert list(evaluator.score_run(read).ranked.topics["B.1"]) == ["9004", "9007", "9002"]
+    assert list(evaluator.score_run(read, evaluator.qrels).ranked.topics["B.1"]) == [
+        "9004",
+        "9007",
+        "9002",
+    ]
     assert list(read.rankings().rows["B.1"]) == ["9004", "9007", "9002"]
     same = written(folder, "same.tsv", rows, lab2)
     for command in (["fuse", path, same], ["convert", path]):
@@ -231,7 +235,7 @@ def test_a_run_of_visual_ids_is_scored_as_it_stands(folder: Path) -> None:
     )
     evaluator = Evaluator(place, qrels=folder / "qrels.v3.tsv")
     run = Run.read(folder / "run.trec", ids=evaluator.open_ids)
-    scored = evaluator.score_run(run)
+    scored = evaluator.score_run(run, evaluator.qrels)
     assert scored.score.values["B.1"]["ndcg_prime"] == pytest.approx(1.0)
     hits = list(scored.ranked.rows["B.1"].items())
     # Shown is an instance of the formula: 9004 is the visual id of formula 4, of post 101.

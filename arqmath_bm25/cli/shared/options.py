@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -22,7 +22,7 @@ from arqmath_bm25.core.system import processors
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import digest_of_sources, sources, together
 from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
-from arqmath_bm25.runs.run_writing import provenance
+from arqmath_bm25.runs.run_writing import Provenance
 from arqmath_bm25.runs.task_rules import RULES, detect_task
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import ensure
@@ -70,9 +70,21 @@ class Place:
             return Collection.of_store(Path(name))
         return self.collection
 
-    def of(self, runs: Sequence[Path]) -> "Place":
-        """Return where the collection of runs is: DATA, or what their first manifest names."""
-        return replace(self, data=data_of(runs, self.data))
+    def check_data_of(self, run: Path, made_of: Provenance) -> None:
+        """Raise InputError if DATA is to be given, as a run was not made of the sample."""
+        if self.data is not None:
+            return
+        of_sample = []
+        with suppress(InputError):  # it has no documents of one's own
+            of_sample = configured(made_of.task).index_task.sources(self.collection)
+        if made_of.sha256 in ("", digest_of_sources(sources(of_sample))):
+            return
+
+        qrels = f", judged by {made_of.qrels}" if made_of.qrels else ""
+        raise InputError(
+            f"{run}: made of {made_of.collection} (SHA-256 {made_of.sha256[:16]}…){qrels}; give "
+            "these data with --data"
+        )
 
     @contextmanager
     def naming_the_build(self, config: Path | None = None, name: str = "") -> Iterator[None]:
@@ -157,27 +169,6 @@ def published(path: Path | None) -> Path | None:
     if path is None or (not path.is_absolute() and ".." not in path.parts):
         return path
     return Path(path.name)
-
-
-def data_of(runs: Sequence[Path] | None, data: Path | None) -> Path | None:
-    """Return DATA, or None for the sample; InputError if the first run was made of other data."""
-    if data is not None or not runs:
-        return data
-
-    made_of = provenance(runs[0])
-    if not made_of.sha256:
-        return None
-    of_sample = []
-    with suppress(InputError):  # it has no documents of one's own
-        of_sample = configured(detect_task(runs[0])).index_task.sources(Collection())
-    if made_of.sha256 == digest_of_sources(sources(of_sample)):
-        return None
-
-    qrels = f", judged by {made_of.qrels}" if made_of.qrels else ""
-    raise InputError(
-        f"{runs[0]}: made of {made_of.collection} (SHA-256 {made_of.sha256[:16]}…){qrels}; give "
-        "these data with --data"
-    )
 
 
 def task_of_runs(runs: Sequence[Path], verb: Literal["fuse", "pool"]) -> RankingTask:

@@ -7,7 +7,6 @@ topics of each run; without judgments, a report shows the hits of the runs and n
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
 from itertools import chain, islice
 from pathlib import Path
 
@@ -15,24 +14,32 @@ from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.errors import InputError, shown
-from arqmath_bm25.core.labs import GRADE_OF_LABEL, HIGHEST, RunTask, known_year
+from arqmath_bm25.core.labs import GRADE_OF_LABEL, HIGHEST, known_year
 from arqmath_bm25.core.records import Json, Topic
 from arqmath_bm25.evaluation.evaluator import Evaluator
-from arqmath_bm25.evaluation.measures import NAMES, Measure, measures_of, read_measure
+from arqmath_bm25.evaluation.measures import NAMES, Measure, read_measure
 from arqmath_bm25.evaluation.qrels import Judgments, Qrels
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.pages.post_html import latex_of, post_reader
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.rows import RunRow
 from arqmath_bm25.runs.run import Run as ReadRun
-from arqmath_bm25.runs.run_rules import RunRules
-from arqmath_bm25.runs.run_writing import topics_of
 from arqmath_bm25.runs.short_names import short_names
 from arqmath_bm25.tasks import configured, task_class
 
 # Depths at which the share of judged hits is shown.
 DEPTHS = (1, 5, 10, 20, 50, 100, 200, 500, 1000)
 RECALL_LEVELS = tuple(n / 10 for n in range(11))
+
+# The measures of the charts: precision at levels of recall, of judged documents only as well.
+CHARTS = [
+    *(Measure(f"iprec_{level}", read_measure(f"IPrec@{level}")) for level in RECALL_LEVELS),
+    *(
+        Measure(f"iprec_prime_{level}", read_measure(f"IPrec(judged_only=True)@{level}"))
+        for level in RECALL_LEVELS
+    ),
+    *(Measure(f"judged_{depth}", read_measure(f"Judged@{depth}")) for depth in DEPTHS),
+]
 
 # With more topics, the page of each is smaller, so that the report stays small.
 FEW_TOPICS = 100
@@ -82,30 +89,36 @@ class ReportData:
 
 
 def gather(
-    files: Sequence[Path],
-    collection: Collection,
+    runs: Sequence[ReadRun],
+    evaluator: Evaluator,
     *,
-    task: RunTask | None,
-    qrels: Path | None,
-    topics: Path | None,
-    relevant: int | None,
+    topics: Sequence[str] | None,
     depth: int | None,
     baseline: Path | None,
     status: Callable[[str], None],
 ) -> ReportData:
-    """Read the data of a report of the run `files`.
+    """Return the data of a report of runs, scored with CHARTS.
 
-    `task` is found from the files by default. `topics` is a topic file, by default the topic files
-    of the runs, or all in DATA. Runs are compared with the run in the file `baseline`, by default
-    the weakest run. `status` gets the name of each step.
+    `topics` are topic files, by default all in DATA. Runs are compared with the run in the file
+    `baseline`, by default the weakest run. `status` gets the name of each step.
 
-    Raises InputError for files that cannot be read or do not belong together: runs of several
-    tasks, topics without a topic file, posts that DATA lacks.
+    Raises InputError for what does not belong together: runs of several tasks, topics without a
+    topic file, posts that DATA lacks.
     """
-    runs = _read_runs(files, task, qrels, collection)
+    collection = evaluator.collection
+    first = runs[0]
+    for run in runs:
+        run.rules.require("report", run.path)
+        if run.task != first.task:
+            raise InputError(
+                f"{run.path}: a run of {run.task}, {first.path} of {first.task}; report one task "
+                "at a time"
+            )
+    if evaluator.qrels is not None:
+        first.rules.require("report scores", evaluator.qrels)
 
     status("Scoring")
-    reported, judgments = _score(runs, qrels, collection, relevant)
+    reported, judgments = _score(runs, evaluator)
     grades, level, relevant_docs = _merge(list(judgments.values()))
     measures, primed = _measures(reported)
     questions = _questions(runs, topics, collection)
@@ -121,10 +134,12 @@ def gather(
             f"{source}: none of the {len(posts):,} posts that the runs return is in it; are runs "
             "and DATA of the same collection?"
         )
+    files = [run.path for run in runs]
+    latex = latex_of(collection, formulas)
     return ReportData(
         collection=collection,
-        task=task_class(runs[0].task).title,
-        formula_ids=runs[0].ids,
+        task=task_class(first.task).title,
+        formula_ids=first.ids,
         runs=reported,
         baseline=_baseline(reported, files, baseline),
         qrels_files=list(judgments),
@@ -139,7 +154,7 @@ def gather(
         post=post,
         delimiters=delimiters,
         macros=macros,
-        latex=latex_of(collection, formulas),
+        latex=latex,
         missing=len(missing),
     )
 
@@ -203,28 +218,22 @@ def _baseline(
 
 
 def _score(
-    runs: Sequence[ReadRun], qrels: Path | None, collection: Collection, relevant: int | None
+    runs: Sequence[ReadRun], evaluator: Evaluator
 ) -> tuple[list[ReportedRun], dict[Path, Judgments]]:
     """Score runs that have judgments; return all runs, and the judgments by file."""
-    measures = _chart_measures(runs[0].rules)
-    evaluators = {}
     judgments = {}
     reported = []
     names = _names([run.path for run in runs])
     shortened = short_names(names)
     for run, name, short in zip(runs, names, shortened, strict=True):
         score = None
-        ranked = run.rankings()
-        file = qrels or _judgments(run, collection)
-        if file is not None:
-            if file not in evaluators:
-                evaluators[file] = Evaluator(
-                    collection, qrels=file, measures=measures, relevant=relevant
-                )
-
-            scored = evaluators[file].score_run(run)
+        file = evaluator.qrels or _judgments(run, evaluator.collection)
+        if file is None:
+            ranked = run.rankings()
+        else:
+            scored = evaluator.score_run(run, file)
             judgments[file] = scored.judgments
-            ranked = scored.ranked or ranked
+            ranked = scored.ranked
             if isinstance(scored.score, RunScore):
                 score = scored.score
 
@@ -239,47 +248,11 @@ def _score(
     return reported, judgments
 
 
-def _chart_measures(rules: RunRules) -> list[Measure]:
-    """Return the measures of the charts; primed ones if the tables show primed measures."""
-    in_tables = [named for named in measures_of(rules) if named.key in rules.table_measures]
-    primed = any(measure.primed for measure in in_tables)
-    measures = []
-    for level in RECALL_LEVELS:
-        precision = read_measure(f"IPrec(judged_only={primed})@{level}")
-        measures.append(Measure(f"iprec_{level}", precision))
-    for depth in DEPTHS:
-        measures.append(Measure(f"judged_{depth}", read_measure(f"Judged@{depth}")))
-    return measures
-
-
-def _read_runs(
-    files: Sequence[Path], task: RunTask | None, qrels: Path | None, collection: Collection
-) -> list[ReadRun]:
-    """Read the runs of a report; InputError unless they are of one task that has reports."""
-    open_ids = cache(partial(FormulaIds.from_collection, collection))
-    runs = [ReadRun.read(file, task or collection.run_task, open_ids) for file in files]
-    first = runs[0]
-    for run in runs:
-        run.rules.require("report", run.path)
-        if run.task != first.task:
-            raise InputError(
-                f"{run.path}: a run of {run.task}, {first.path} of {first.task}; report one task "
-                "at a time"
-            )
-
-    if qrels is not None:
-        first.rules.require("report scores", qrels)
-    return runs
-
-
 def _judgments(run: ReadRun, collection: Collection) -> Path | None:
     """Find the judgments for the topics of a run in DATA; None if there are none."""
-    if collection.corpus:
-        return collection.judgments
-
     rules = run.rules
     year = known_year(run.topics)
-    if year is None or not rules.supports("report scores"):
+    if year is None or collection.corpus or not rules.supports("report scores"):
         return None
     if year not in rules.judged_years(collection):
         return None
@@ -287,14 +260,10 @@ def _judgments(run: ReadRun, collection: Collection) -> Path | None:
 
 
 def _questions(
-    runs: Sequence[ReadRun], topics: Path | None, collection: Collection
+    runs: Sequence[ReadRun], sources: Sequence[str] | None, collection: Collection
 ) -> dict[str, Topic]:
     """Read the topics of the runs; InputError for a topic that no file has."""
     task = configured(collection.run_task or runs[0].rules.topic_task)
-
-    sources = topics_of(*(run.path for run in runs))
-    if topics is not None:
-        sources = [str(topics)]
     by_id = task.asked(collection, sources)
 
     run_of = dict[str, Path]()

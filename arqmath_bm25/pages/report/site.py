@@ -97,7 +97,7 @@ def write_report(
             titles=titles,
             words_of_titles=words,
             notes=_notes(data, scores),
-            curves=_curves(averages),
+            curves=_curves(averages, data.primed),
             first_rows=FEW_TOPICS,
             depths=list(enumerate(DEPTHS)),
             endings={run.name[-2:] for run in data.runs},
@@ -272,12 +272,13 @@ def _verdict(
     return {"best": best, "value": highest, "leads": leads}
 
 
-def _curves(averages: _Averages) -> dict[str, dict[str, list[tuple[float, float]]]]:
+def _curves(averages: _Averages, primed: bool) -> dict[str, dict[str, list[tuple[float, float]]]]:
     """Return the points of two charts by run: precision by recall, and the share of judged hits."""
     recall = {}
     judged = {}
+    precision = "iprec_prime" if primed else "iprec"
     for run, values in averages.items():
-        recall[run] = [(level, values[f"iprec_{level}"]) for level in RECALL_LEVELS]
+        recall[run] = [(level, values[f"{precision}_{level}"]) for level in RECALL_LEVELS]
         judged[run] = [(float(x), values[f"judged_{depth}"]) for x, depth in enumerate(DEPTHS)]
     return {"recall": recall, "judged": judged}
 
