@@ -403,6 +403,8 @@ class Index(_ValueObject):
         """Return a document, as `document` does."""
         return self.document(docno)
 
+    __iter__ = None  # Python would ask for the documents "0", "1", …
+
     @property
     def task(self) -> str:
         """The name of the task."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union, get_args, over
 
 import numpy as np
 
+from arqmath_bm25.collection.row_names import DOC_IDS, QUERY_IDS, TEXTS
 from arqmath_bm25.core.errors import InputError, ScoreWarning
 from arqmath_bm25.core.guesses import showing_its_arguments
 from arqmath_bm25.core.labs import MAX_DEPTH, RunTask, is_official, known_year, official_stem
@@ -50,12 +51,12 @@ else:
 # A union by its class, since pandas is not loaded yet: users may write `Table | None`.
 Table: TypeAlias = Union["pd.DataFrame", Mapping[str, Mapping[str, float]], Iterable[Any]]
 
-# Columns of PyTerrier → their names in ir_measures, ir_datasets, ranx and trectools.
+# Columns of PyTerrier → their names elsewhere; ranx has q_id.
 _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
-    "qid": ("query_id", "q_id"),
-    "docno": ("doc_id",),
-    "label": ("relevance", "rel"),
-    "query": ("text",),
+    "qid": (*QUERY_IDS, "q_id"),
+    "docno": DOC_IDS,
+    "label": ("relevance", "rel", "grade"),
+    "query": TEXTS,
 }
 _RANKED = ("qid", "docno", "score", "rank")
 # What the further columns of a run hold of a hit.
@@ -489,6 +490,9 @@ def table(rows: Table, what: str, *columns: str) -> pd.DataFrame:
     # In trectools, "query" is the id of a query; in PyTerrier, "docid" is a number of the index.
     if {"query", "docid"} <= set(frame) and "qid" not in frame:
         frame = frame.rename(columns={"query": "qid", "docid": "docno"})
+    # In BEIR, the score of a judgment is its grade; a score beside other names is a run's.
+    if "corpus-id" in frame and "label" in columns:
+        frame = frame.rename(columns={"score": "label"})
     for name in columns:
         if name not in frame:
             others = [other for other in _OTHER_NAMES.get(name, ()) if other in frame]

@@ -210,7 +210,15 @@ def analyze(
 
 
 def tokenize(source: str) -> list[str]:
-    """Return the n-grams of the tokens of one formula, in LaTeX without dollars."""
+    """Return the n-grams of the tokens of one formula, in LaTeX without dollars.
+
+    Raises InputError if `source` is no string.
+    """
+    if not isinstance(source, str):
+        raise InputError(
+            f"source: expected one formula as a string, not {type(source).__name__}; terms(text) "
+            "reads texts"
+        )
     content = Content((Formula(source, None),))
     analyzer = _default_analyzer()
     return analyzer(content).math.terms.split()

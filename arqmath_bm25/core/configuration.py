@@ -140,6 +140,8 @@ def faults(error: ValidationError, model: type[BaseModel] | None = None) -> str:
     for fault in error.errors():
         where = ".".join(map(str, fault["loc"]))
         says = fault["msg"].removeprefix("Value error, ")
+        if where and fault["input"] is None:
+            says = "the value is missing"
         part = model  # the part of a configuration that the key is of
         for name in fault["loc"][:-1]:
             if part is not None:
