@@ -7,7 +7,7 @@ import gc
 import io
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -116,7 +116,7 @@ class _Command(_PlainHelp, TyperCommand):
         """Read the arguments; if one is missing, say which come in which order."""
         given = list(args)
         order = " ".join(self.collect_usage_pieces(ctx)[1:])
-        takes = f"{ctx.info_name} takes {order}"
+        takes = f"{ctx.info_name} takes {order or 'options alone'}"
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
@@ -137,14 +137,8 @@ class _Command(_PlainHelp, TyperCommand):
         if kind == "NoSuchOption":
             if error.option_name.strip("-").upper() in re.findall("[A-Z]+", takes):
                 return UsageError(f"{takes}, and has no option {error.option_name}.", ctx)
-            # All options are better advice than a wrong one.
-            near = get_close_matches(error.option_name, flags, n=1, cutoff=0.84)
-            error.possibilities = near or flags
-            for option, tried in _guesses()["options"].items():
-                if error.option_name in tried and option in flags:
-                    error.possibilities = [option]
-                    break
-            return error
+            option = _as_written(error.option_name, given)
+            return type(error)(option, possibilities=_meant(option, flags), ctx=ctx)
 
         if kind == "BadOptionUsage" and "requires an argument" in error.message:
             for param in self.params:
@@ -175,6 +169,25 @@ class _Command(_PlainHelp, TyperCommand):
             if isinstance(param, TyperArgument):
                 pieces.append(str(param.metavar))
         return pieces
+
+
+def _as_written(option: str, given: list[str]) -> str:
+    """Return an option as the user wrote it: of `-index 2` click names the first letter alone."""
+    for word in given:
+        if re.fullmatch(f"{option}[a-z]+", word):
+            return f"-{word}"
+    return option
+
+
+def _meant(option: str, flags: set[str]) -> Collection[str]:
+    """Return the option that an unknown one stands for; all, which are better than a wrong one."""
+    if f"-{option}" in flags:
+        return [f"-{option}"]
+    near = get_close_matches(option, flags, n=1, cutoff=0.84)
+    for known, tried in _guesses()["options"].items():
+        if option in tried and known in flags:
+            return [known]
+    return near or flags
 
 
 class _Commands(_PlainHelp, TyperGroup):

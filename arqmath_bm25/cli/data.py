@@ -143,8 +143,11 @@ def inspect(
 
     files = files_in(Layout(data).data)
     if not files and is_file_collection(data, INDEXES, everything):
-        for line in plan_lines(data, INDEXES, everything):
-            results.print(line, markup=False)
+        plan = list(plan_lines(data, INDEXES, everything))
+        if as_json:
+            typer.echo(json.dumps(plan, ensure_ascii=False, indent=1))
+        else:
+            results.print("\n".join(plan), markup=False)
         return
     if not files:
         raise InputError(

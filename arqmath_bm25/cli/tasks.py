@@ -242,9 +242,9 @@ def _topic_sets(
     task = index.task
     by_hand = {}
     if queries:
-        by_hand = read_queries(queries)
-        # This refuses tasks without manual runs before topics are looked for.
+        # This refuses tasks without manual runs.
         task.manual_tag(task.primary)
+        by_hand = read_queries(queries)
         chosen = chosen or [year_of(by_hand)]
 
     files = task.topic_files(index.collection, list(dict.fromkeys(chosen or ())))
@@ -403,7 +403,7 @@ def _check_query(task: str, query: str) -> None:
         task_class(task)
     except InputError as error:
         words, place = f"{task} {query}", "FOLDER"
-        if Path(task).exists():
+        if Path(task).exists() or "/" in task:
             words, place = query, task
         elif Path(query).exists():
             words, place = task, query

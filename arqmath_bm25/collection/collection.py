@@ -242,9 +242,9 @@ class Collection:
         """The file of own documents; InputError if there are none."""
         if self.corpus is None:
             raise InputError(
-                f"DATA={self.layout.data}: there are no documents of your own; give a folder of "
-                "files (DOCX as `pandoc a.docx -t markdown -o a.md` converts it), JSON lines, TSV, "
-                "CSV, Parquet, a directory with corpus.jsonl, or irds:NAME",
+                f"DATA={self.layout.data}: there are no documents of your own, such as a folder "
+                "of files (DOCX as `pandoc a.docx -t markdown -o a.md` converts it), JSON lines, "
+                "TSV, CSV, Parquet, a directory with corpus.jsonl, or irds:NAME",
                 data="DATA",
             )
         return self.corpus

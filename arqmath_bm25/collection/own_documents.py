@@ -40,7 +40,7 @@ from arqmath_bm25.analysis.kinds import Kind, has_delimiter, kind_of
 from arqmath_bm25.analysis.sources import with_lost_escapes
 from arqmath_bm25.analysis.unmarked import with_formulas
 from arqmath_bm25.collection.references import Statement
-from arqmath_bm25.collection.row_names import IDS
+from arqmath_bm25.collection.row_names import IDS, TEXTS
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.writing import complete
@@ -233,8 +233,11 @@ def read_documents(path: Path) -> Iterator[tuple[UserDocument, RowSpan]]:
 
 def _reader_of(path: Path) -> RowReader:
     """Return the reader of the rows of a file."""
-    if path.suffix.lower() == ".tsv":
+    ending = path.suffix.lower()
+    if ending == ".tsv":
         return _of_tsv
+    if ending == ".csv":
+        raise InputError(f"{path}: expected rows with TABs or JSON lines; save it as .tsv")
     return _of_json
 
 
@@ -261,7 +264,7 @@ def _documents(
         yield document, span
 
     if not lines:
-        raise InputError(f"{path}: there are no rows; expected a document on each line")
+        raise InputError(f"{path}: there are no rows; expected one on each line")
 
 
 def read_row(path: Path, row: bytes) -> UserDocument:
@@ -298,9 +301,12 @@ def _read(path: Path, number: int, line: bytes, reader: RowReader) -> UserDocume
 def _of_tsv(where: str, line: str) -> UserDocument:
     columns = line.split("\t")
     if len(columns) not in (2, 3):
+        hint = ""
+        if len(columns) in (5, 6):
+            hint = "; this looks like a run"
         raise InputError(
             f"{where}: expected 2 columns (id, text) or 3 (id, title, text) separated by TABs, "
-            f"found {len(columns)}"
+            f"found {len(columns)}{hint}"
         )
 
     doc_id, *title, text = columns
@@ -332,7 +338,21 @@ def write_corpus(
     Raises InputError as `read_documents` does, with `source` as the name of the file. Nothing is
     written then.
     """
-    _write(directory / CORPUS, _corpus_lines(rows, source))
+    _write(directory / CORPUS, _corpus_lines(_noticed(rows, source), source))
+
+
+def _noticed(rows: Iterable[Mapping[str, Any]], source: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield rows as they are, and report at the end which of their members are not read."""
+    from arqmath_bm25.core.progress import some, tell  # rich takes long to load
+
+    names = set[str]()
+    for row in rows:
+        names.update(row)
+        yield row
+
+    unread = sorted(names.difference(IDS, TEXTS, UserDocument._fields, ["excluded_ids"]))
+    if unread:
+        tell(f"{source}: not read: {some(unread)}; the names are id, title, text, tags")
 
 
 def corpus_digest(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 Use = Literal["fuse", "pool", "validate", "report", "report scores", "moves", "TREC form"]
 Ranked = tuple[int, float, str]  # rank, score and run id of a row
 
+# What rows of three or four columns are told: BEIR's judgments have three, TREC's four.
+PERHAPS_QRELS = "; if these are judgments, give them as qrels"
 
 # Ids are compared as strings, so "07" is not "7".
 _PLAIN = re.compile("0|[1-9][0-9]*")
@@ -202,8 +204,8 @@ class RunRules:
         if self.trec_mark:
             names += "; or TREC form"
         message = f"expected {expected} columns ({names}), found {found}"
-        if found == 4:
-            message += "; if these are judgments, give them as qrels"
+        if found in (3, 4):
+            message += PERHAPS_QRELS
         findings.unreadable("columns", line, message)
         return None
 

@@ -33,7 +33,7 @@ from arqmath_bm25.core.writing import read_manifest
 from arqmath_bm25.runs.eligible import Eligible, eligible_answers, eligible_formulas
 from arqmath_bm25.runs.formula_ids import FormulaIds, id_numbers
 from arqmath_bm25.runs.rows import RUN, Findings, RunRow, read_columns
-from arqmath_bm25.runs.run_rules import RunRules, Use, first_rows, number
+from arqmath_bm25.runs.run_rules import PERHAPS_QRELS, RunRules, Use, first_rows, number
 
 if TYPE_CHECKING:
     from arqmath_bm25.collection.collection import Collection
@@ -471,12 +471,12 @@ def detect_task(path: Path) -> labs.RunTask:
     if len(columns) == 6 and (columns[1] in ("Q0", "q0", "0") or is_ranked):
         return "docs"
 
+    expected = "the 6 columns of a run (topic, Q0, document, rank, score, run id)"
+    message = f"{path}: row 1: expected {expected}, found {len(columns)}"
+    if len(columns) in (3, 4):
+        raise InputError(message + PERHAPS_QRELS)
     if len(columns) not in (5, 6):
-        raise InputError(
-            f"{path}: row 1: expected the 6 columns of a run (topic, Q0, document, rank, score, "
-            f"run id), found {len(columns)}; for a run of a lab say its task",
-            task="TASK",
-        )
+        raise InputError(f"{message}; for a run of a lab say its task", task="TASK")
     raise InputError(
         f"{path}: row 1: neither the file name nor the first column (expected a topic such as "
         "A.1 or B.1) tells the task",

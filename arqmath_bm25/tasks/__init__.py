@@ -35,6 +35,8 @@ def task_class(name: str) -> type[Task]:
             advice = f"; did you mean {near[0]}?"
         if Path(name).exists():
             advice = "; documents of your own are the task docs, and their file or folder is DATA"
+        elif "/" in name:
+            advice = "; if it is meant as your own documents, there is no such file or folder"
         raise InputError(f"unknown task {name!r}{advice} (there are {', '.join(known)})")
     module, _, cls = TASKS[name].partition(":")
     return getattr(import_module(module), cls)  # type: ignore[no-any-return]

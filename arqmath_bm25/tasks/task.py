@@ -326,7 +326,9 @@ class Task(ABC):
         """Return the tag of a run of manual queries; InputError if the task has none."""
         name = parse_run_name(self.tag(variant))
         if name is None:
-            raise InputError(f"queries: {self.name} has no manual runs; tasks of ARQMath have")
+            raise InputError(
+                f"queries: {self.name} has no manual runs; tasks of ARQMath have", topics="FILE"
+            )
         return str(replace(name, manual=True))
 
     # What a hit is

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 import pytest
 from ir_measures import nDCG
-from program import message_of
+from program import arqmath, message_of
 from typer.testing import CliRunner
 
 import arqmath_bm25 as arq
@@ -46,6 +46,9 @@ FILES: Final = {
     "s.trec": "q1 Q0 2 1 2.0 other\nq2 Q0 2 1 1.0 other\n",
     "five.tsv": "q1 Q0 1 1 2.0\n",
     "three.tsv": "q1\t1\t1\n",
+    "s.tsv": "q1\tQ0\t2\t1\t2.0\tother\n",
+    "titel.csv": "id,titel,text\n1,Unicorn,apple\n",
+    "topics.csv": "qid,query\nq1,primes\n",
     "unknown.yaml": "bm25: {k2: 1}\n",
     "part.yaml": "bm25: {k1: 0.9}\n",
     "paper.pdf": "%PDF-1.4\n",
@@ -113,6 +116,12 @@ def test_a_command_line_as_people_guess_it(line: str, answer: str) -> None:
     assert done.exit_code in (1, 2)
     if answer != "nothing":
         assert re.search(answer, message), message
+
+
+@pytest.mark.usefixtures("place")
+def test_a_mistyped_column_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    arqmath("search", "docs", "apple", "--data", "titel.csv")
+    assert "titel.csv: not read: titel; the names are id, title, text, tags" in caplog.messages
 
 
 @pytest.mark.parametrize("table", [CALLS, LINES])

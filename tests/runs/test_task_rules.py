@@ -276,7 +276,7 @@ def test_the_task_is_told_by_name_or_by_topic(tmp_path: Path) -> None:
     )
     by_name.write_text("A.1\t1")
     by_topic.write_bytes(b"\xef\xbb\xbfB.7 1")
-    neither.write_text("301 1 2\n")
+    neither.write_text("301 a b c d\n")
     assert (detect_task(by_name), detect_task(by_topic)) == ("task2", "task2")
     with pytest.raises(InputError, match="task=TASK"):
         detect_task(neither)
