@@ -11,7 +11,7 @@ A newline ends a paragraph, until `one_line` makes the text fit into a run file.
 import re
 from itertools import pairwise
 
-from arqmath_bm25.analysis.html import Formula, read_body
+from arqmath_bm25.analysis.html import BLOCK, Formula, read_body
 from arqmath_bm25.core.labs import MAX_ANSWER
 
 _PIECE = re.compile(
@@ -45,18 +45,8 @@ def answer_text(body: str) -> str:
     Items of lists begin with `-` or their number. Links, quotes and code become their text, images
     are dropped. A formula that fills a paragraph is displayed, every other one is inline.
     """
-    lines: list[list[str | Formula]] = [[]]
-    for piece in read_body(_with_item_marks(body)).pieces:
-        if isinstance(piece, Formula):
-            lines[-1].append(piece)
-        else:
-            first, *others = piece.split("\n")
-            lines[-1].append(first)
-            for other in others:
-                lines.append([other])
-
-    written = map(_line, lines)
-    return "\n".join(filter(None, written))
+    content = read_body(_with_item_marks(body))
+    return "\n".join(filter(None, map(_line, content.split(BLOCK))))
 
 
 def _with_item_marks(body: str) -> str:

@@ -9,14 +9,7 @@ _MARKUP = 12  # the largest ratio of a body to its text in characters; it is usu
 
 def length_of(pieces: Sequence[str | Formula]) -> int:
     """Return the number of characters of some pieces; a formula has the characters of its LaTeX."""
-    length = 0
-    for piece in pieces:
-        if isinstance(piece, Formula):
-            length += len(piece.latex)
-        else:
-            length += len(piece)
-
-    return length
+    return len(Content(tuple(pieces)).marked(""))
 
 
 def excerpt(content: Content, length: int) -> Content:

@@ -33,7 +33,7 @@ import re
 import sys
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import unescape
 from typing import Any, Final, Literal, NamedTuple
 
@@ -91,13 +91,30 @@ class Content(NamedTuple):
 
     def marked(self, mark: str = "$") -> str:
         """Return the text unchanged, with a mark on both sides of each formula."""
-        written: list[str] = []
+        return self.written(lambda formula: f"{mark}{formula.latex}{mark}", str)
+
+    def written(self, formula: Callable[[Formula], str], prose: Callable[[str], str]) -> str:
+        """Return everything as one text, each piece by the writer of its kind."""
+        written = []
         for piece in self.pieces:
             if isinstance(piece, Formula):
-                written.append(f"{mark}{piece.latex}{mark}")
+                written.append(formula(piece))
             else:
-                written.append(piece)
+                written.append(prose(piece))
         return "".join(written)
+
+    def split(self, ends: re.Pattern[str]) -> list[list[str | Formula]]:
+        """Return the pieces of each part, of which one ends where the pattern occurs in prose."""
+        parts: list[list[str | Formula]] = [[]]
+        for piece in self.pieces:
+            if isinstance(piece, Formula):
+                parts[-1].append(piece)
+                continue
+            first, *others = ends.split(piece)
+            parts[-1].append(first)
+            for other in others:
+                parts.append([other])
+        return parts
 
 
 # Private-use characters pass the HTML parser unchanged. They are first removed from the input,
@@ -187,6 +204,7 @@ _ATOM = rf"(?:[^$\\{{}}\n{_MARK}{_TAG_END}]++|\\[^\n{_MARK}{_TAG_END}])"
 _IN_BRACES = rf"\{{(?>(?:{_ATOM}|\{{(?>{_ATOM}*)\}})*)\}}"
 _UP_TO_DOLLAR: Final = re.compile(rf"(?<=\$)(?>(?:{_ATOM}|{_IN_BRACES})*)(?=\$)")
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
+BLOCK: Final = re.compile("\n")  # the end of a block in prose
 _ENDS_TRIED: Final = 100  # end delimiters for each start, so that time is linear
 _BLANKS = re.compile(f" ?(?:{_TAG_END} ?)+")
 
@@ -320,15 +338,11 @@ def without_macros(content: Content) -> Content:
 
 def as_body(content: Content) -> str:
     """Return the HTML of a post with the same prose and formulas, a paragraph for each block."""
-    written: list[str] = []
-    for piece in content.pieces:
-        if isinstance(piece, Formula):
-            written.append(markup.formula(piece.latex, piece.is_display))
-        else:
-            written.append(markup.plain(piece))
-
+    written = content.written(
+        lambda formula: markup.formula(formula.latex, formula.is_display), markup.plain
+    )
     paragraphs = []
-    for block in "".join(written).split("\n"):
+    for block in written.split("\n"):
         if block.strip():
             paragraphs.append(f"<p>{block}</p>")
     return "".join(paragraphs)
@@ -582,13 +596,8 @@ class _Ends:
 
 def _plain(text: str, formulas: list[Formula]) -> str:
     """Return a text as it was before parsing."""
-
-    def source(mark: re.Match[str]) -> str:
-        formula = formulas[int(mark["mark"])]
-        return f"${formula.latex}$"
-
     if _MARK in text:
-        text = _MARKED.sub(source, text)
+        text = _MARKED.sub(lambda mark: f"${formulas[int(mark['mark'])].latex}$", text)
     return _restored(text)
 
 

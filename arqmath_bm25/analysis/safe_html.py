@@ -13,6 +13,7 @@ from html import escape, unescape
 import nh3
 
 from arqmath_bm25.analysis.html import (
+    Content,
     Delimiters,
     Formula,
     cut_spans,
@@ -80,11 +81,11 @@ def safe_body(
         if edge is not None:
             code += -1 if edge[1] else 1
         if code:
-            parts += _write(hide_math(content), formulas, formula, plain, delimiters)
+            parts.append(_write(hide_math(content), formulas, formula, plain, delimiters))
         else:
             begins_block = _BLOCK.match(before) is not None
             is_block = begins_block and _BLOCK.match(after) is not None
-            parts += _write(content, formulas, formula, prose, delimiters, is_block)
+            parts.append(_write(content, formulas, formula, prose, delimiters, is_block))
     return "".join(parts)
 
 
@@ -93,27 +94,14 @@ def safe_title(
     delimiters: Delimiters = "mathjax",
 ) -> str:  # fmt: skip
     """Return a title, which is plain text with math, as HTML."""
-    written = []
-    for piece in read_title(title, delimiters).pieces:
-        if isinstance(piece, Formula):
-            written.append(formula(piece, False))
-        else:
-            written.append(prose(piece))
-    return "".join(written)
+    return read_title(title, delimiters).written(lambda piece: formula(piece, False), prose)
 
 
 def _write(
     text: str, formulas: list[Formula], formula: FormulaWriter, prose: Callable[[str], str],
     delimiters: Delimiters, is_block: bool = False,
-) -> list[str]:  # fmt: skip
+) -> str:  # fmt: skip
     """Write the text between two tags; a formula that fills a block is displayed."""
-    pieces = list(split_math(text, formulas, delimiters))
-    filled = [piece for piece in pieces if isinstance(piece, Formula) or piece.strip(" .,;:")]
-    fills_block = is_block and len(filled) == 1
-    written = []
-    for piece in pieces:
-        if isinstance(piece, Formula):
-            written.append(formula(piece, fills_block or piece.is_display))
-        else:
-            written.append(prose(piece))
-    return written
+    content = Content(tuple(split_math(text, formulas, delimiters)))
+    is_block &= len(content.formulas) == 1 and not content.prose.strip(" .,;:")
+    return content.written(lambda piece: formula(piece, is_block or piece.is_display), prose)

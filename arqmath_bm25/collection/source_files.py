@@ -8,8 +8,6 @@ headings above it, so that a "Definition" says of what. A part without words is 
 a heading that only stands above others.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter
@@ -25,7 +23,7 @@ from typing import Any
 from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.foreign import as_post
 from arqmath_bm25.analysis.formal import LanguageName
-from arqmath_bm25.analysis.html import Formula, read_text, source_html
+from arqmath_bm25.analysis.html import read_text, source_html
 from arqmath_bm25.analysis.kinds import Kind
 from arqmath_bm25.analysis.latex_html import BALANCED, BESIDE_TITLE, latex_html, latex_line
 from arqmath_bm25.analysis.macros import Macro, Macros, preamble_macros
@@ -309,13 +307,11 @@ def _heading(section: markup.Section, macros: Macros) -> dict[str, Any]:
 
 def _readable(title: str) -> str:
     """Return the HTML of a title as text, with dollars around its formulas."""
-    pieces = []
-    for piece in read_text(title, "post", "mathjax").pieces:
-        if isinstance(piece, Formula):
-            pieces.append(f"${piece.latex}$")
-        else:
-            pieces.append(piece.replace("$", r"\$"))
-    return " ".join("".join(pieces).split())
+    content = read_text(title, "post", "mathjax")
+    written = content.written(
+        lambda formula: f"${formula.latex}$", lambda prose: prose.replace("$", r"\$")
+    )
+    return " ".join(written.split())
 
 
 # LaTeX
@@ -507,17 +503,13 @@ def _formal_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]
     if language == "coq" and _VERILOG.match(text):
         raise InputError(f"{path}: this is Verilog; a file of Coq was expected")
     parts = []
-    for part in formal_parts(text, language):
-        labels: tuple[str, ...] = ()
-        if part.name:
-            labels = (part.name,)
-        anchor = part.name
-        if part.title and not anchor:
-            anchor = anchor_of(part.title)
-        head, _, _ = part.text.partition("\n")
-        parts.append(
-            FilePart(anchor, part.title, part.text, language, part.used, labels, head=head)
-        )
+    for name, title, source, used in formal_parts(text, language):
+        anchor = name
+        if title and not name:
+            anchor = anchor_of(title)
+        labels = tuple(filter(None, [name]))
+        head, _, _ = source.partition("\n")
+        parts.append(FilePart(anchor, title, source, language, used, labels, head=head))
     return parts
 
 

@@ -120,15 +120,8 @@ class PostWriter:
 
     def content(self, content: Content) -> Markup:
         """Return prose and formulas that were read before."""
-        html: list[str] = []
         expanded = expand_macros(content, self._preamble)
-        for piece in expanded.pieces:
-            if isinstance(piece, Formula):
-                html.append(self.formula(piece))
-            else:
-                html.append(self.prose(piece))
-
-        return _trusted("".join(html))
+        return _trusted(expanded.written(self.formula, self.prose))
 
     def passage(self, content: Content, length: int) -> Content:
         """Return about `length` characters around the best match of the query.
@@ -192,16 +185,9 @@ class PostWriter:
         html = render(formula.latex, display)
         if formula_id and formula.formula_id == formula_id:
             return _trusted(f'<mark class="found">{html}</mark>')
-        if self._contains_query_formula(formula):
+        if any(query_formula in _symbols(formula.latex) for query_formula in self._formulas):
             return _trusted(f"<mark>{html}</mark>")
         return _trusted(html)
-
-    def _contains_query_formula(self, formula: Formula) -> bool:
-        """Return whether a formula contains a formula of the query."""
-        if not self._formulas:
-            return False
-        symbols = _symbols(formula.latex)
-        return any(query_formula in symbols for query_formula in self._formulas)
 
     def _formula_writer(self, formula_id: str) -> FormulaWriter:
         """Return a function that writes the formulas of a post one after the other."""
@@ -279,17 +265,9 @@ def _symbols(latex: str) -> str:
 
 def _sentences(content: Content) -> list[list[str | Formula]]:
     """Return the pieces of each sentence; there is at least one sentence."""
-    sentences: list[list[str | Formula]] = [[]]
-    for piece in content.pieces:
-        if isinstance(piece, Formula):
-            sentences[-1].append(piece)
-            continue
-
-        first, *others = _SENTENCE.split(piece)
-        sentences[-1].append(first)
-        for other in others:
-            sentences.append([f" {other}"])
-
+    sentences = content.split(_SENTENCE)
+    for sentence in sentences[1:]:
+        sentence[0] = f" {sentence[0]}"
     return sentences
 
 

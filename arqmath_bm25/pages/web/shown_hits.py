@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from markupsafe import Markup
 
 from arqmath_bm25.analysis.excerpts import beginning, excerpt
-from arqmath_bm25.analysis.html import Content, read_body, read_title, without_macros
+from arqmath_bm25.analysis.html import BLOCK, Content, read_body, read_title, without_macros
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.records import Hit, Json, Part
 from arqmath_bm25.pages.post_html import PostWriter
@@ -168,11 +168,7 @@ def query_like(content: Content) -> str:
 
 def tags_of(found: Found) -> tuple[str, ...]:
     """Return the tags of a question or document."""
-    if found.document:
-        return found.document.tags
-    if found.question:
-        return tuple(found.question.tags)
-    return ()
+    return getattr(found.document or found.question, "tags", ())
 
 
 def web_address(found: Found, collection: Collection) -> str:
@@ -209,19 +205,5 @@ def page_of(hit: Hit, found: Found, query: SearchQuery) -> str:
 
 def _blocks(content: Content) -> list[Content]:
     """Return the paragraphs of a text that are not empty."""
-    blocks: list[Content] = []
-    pieces: list[Any] = []
-
-    for piece in content.pieces:
-        if not isinstance(piece, str):
-            pieces.append(piece)
-            continue
-
-        first, *others = piece.split("\n")
-        pieces.append(first)
-        for other in others:
-            blocks.append(Content(tuple(pieces)))
-            pieces = [other]
-
-    blocks.append(Content(tuple(pieces)))
+    blocks = [Content(tuple(pieces)) for pieces in content.split(BLOCK)]
     return [block for block in blocks if block.text] or [Content(("(empty)",))]
