@@ -37,6 +37,7 @@ _DEEPEST_READ = 200  # nested tags; a parser takes quadratic time for more
 _DEEPEST = 100  # nested tags to write; of deeper ones only the text is written
 _SCRIPTS = {"sub": "_", "sup": "^"}
 _TEXT_CHILD = "-text"
+TagAttributes = dict[str, str | None]
 
 
 class Page(NamedTuple):
@@ -136,11 +137,10 @@ class _Writer:
                 inside += node.tag in _TABLE["sections"]
                 node = node.child
 
-    def _write_statement(self, node: Any, attributes: dict[str, str | None]) -> bool:
+    def _write_statement(self, node: Any, attributes: TagAttributes) -> bool:
         """Write the start tag and the title of a statement or proof of LaTeXML, if it is one."""
-        classes = (attributes.get("class") or "").split()
         heading = node.css_first("h6.ltx_title_theorem, h6.ltx_title_proof")
-        if heading is None or _TABLE["statements"].isdisjoint(classes):
+        if heading is None or not _has_class(attributes, "statements"):
             return False
 
         number = heading.css_first(".ltx_tag")
@@ -155,7 +155,7 @@ class _Writer:
         self._open.append("div")
         return True
 
-    def _write_tag(self, tag: str, attributes: dict[str, str | None]) -> str:
+    def _write_tag(self, tag: str, attributes: TagAttributes) -> str:
         """Write the start tag of an element as a post may have it; return the tag to close."""
         if tag in _TABLE["empty"]:
             self.parts.append(f"<{tag}{_kept(attributes, ('src', 'alt'))}>")
@@ -182,7 +182,7 @@ class _Writer:
             self._open.pop()
             self.parts.append(f"</{tag}>")
 
-    def _latex(self, node: Any, attributes: dict[str, str | None]) -> str | None:
+    def _latex(self, node: Any, attributes: TagAttributes) -> str | None:
         """Return the LaTeX of an element that is a formula; None for other elements."""
         tag = node.tag
         if tag == "math":
@@ -192,9 +192,8 @@ class _Writer:
                 return str(node.text())
             return None
 
-        classes = (attributes.get("class") or "").split()
         if tag == "img":
-            if _TABLE["images"].isdisjoint(classes):
+            if not _has_class(attributes, "images"):
                 return None
             before = node.prev
             if before is not None and before.tag in ("math", "span") and "</math>" in before.html:
@@ -203,9 +202,9 @@ class _Writer:
         for name in ("data-math", "data-latex", "data-tex", "data-expr"):
             if attributes.get(name):
                 return attributes[name]
-        if not _TABLE["renderers"].isdisjoint(classes) or tag == "mjx-container":
+        if _has_class(attributes, "renderers") or tag == "mjx-container":
             return self._rendered(node)
-        if tag in _TABLE["holders"] and not _TABLE["formulas"].isdisjoint(classes):
+        if tag in _TABLE["holders"] and _has_class(attributes, "formulas"):
             return _content_latex(node)
         if tag in ("math-renderer", "math-inline", "math-display", "tex-math"):
             return _content_latex(node)
@@ -259,19 +258,21 @@ def _with_scripts(node: Any) -> str:
     return "".join(written)
 
 
-def _is_display(node: Any, attributes: dict[str, str | None]) -> bool:
+def _has_class(attributes: TagAttributes, kind: str) -> bool:
+    """Return whether an element has a class of a kind in the table."""
+    return not _TABLE[kind].isdisjoint((attributes.get("class") or "").split())
+
+
+def _is_display(node: Any, attributes: TagAttributes) -> bool:
     """Return whether a formula is displayed."""
-    if attributes.get("display") in ("block", "true"):
-        return True
-    classes = (attributes.get("class") or "").split()
-    if not _TABLE["displays"].isdisjoint(classes):
+    if attributes.get("display") in ("block", "true") or _has_class(attributes, "displays"):
         return True
     if node.tag == "script":
         return "mode=display" in (attributes.get("type") or "").replace(" ", "")
     return False
 
 
-def _is_hidden(tag: str | None, attributes: dict[str, str | None], inside: int) -> bool:
+def _is_hidden(tag: str | None, attributes: TagAttributes, inside: int) -> bool:
     """Return whether an element is invisible in a browser, or no content of a page."""
     if tag is None:  # a processing instruction
         return True
@@ -287,11 +288,10 @@ def _is_hidden(tag: str | None, attributes: dict[str, str | None], inside: int) 
     if attributes.get("role") in ("navigation", "banner", "contentinfo"):
         return True
 
-    classes = (attributes.get("class") or "").split()
-    return not _TABLE["hidden_classes"].isdisjoint(classes)
+    return _has_class(attributes, "hidden_classes")
 
 
-def _kept(attributes: dict[str, str | None], names: tuple[str, ...]) -> str:
+def _kept(attributes: TagAttributes, names: tuple[str, ...]) -> str:
     kept = ""
     for name in names:
         value = attributes.get(name)

@@ -373,14 +373,11 @@ def query_words(prose: str) -> str:
     """Return the prose of a query as the words by which it finds declarations."""
     words: list[str] = []
     for name, number, symbol in _TOKEN.findall(prose):
-        if name:
-            parts = _words_of_name(name)
-            words.extend(parts)
-            words.extend(whole for whole in _wholes_of_name(name) if whole not in parts)
-        elif number:
-            words.append(number)
-        else:
-            words.extend(_words_of_symbol(symbol))
+        parts = _words_of_name(name)
+        words += parts
+        words += (whole for whole in _wholes_of_name(name) if whole not in parts)
+        words += number.split()
+        words += _words_of_symbol(symbol)
 
     return " ".join(words)
 

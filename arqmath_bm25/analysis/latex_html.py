@@ -413,7 +413,9 @@ class _LatexWriter:
         elif f"\\{name}" in self._edges:
             self._defined_edge(self._edges[f"\\{name}"])
         elif name in self._macros and self._uses:
-            self._macro(name, token.start("blank"))
+            if self._macros[name].arguments:
+                self._place = token.start("blank")
+            self._use(self._macros[name])
             if self._within_macros and len(token["blank"]) > 1:  # one is of the body, after #1
                 self._add(" ")
         elif name in self._headings:
@@ -430,7 +432,9 @@ class _LatexWriter:
         elif name == "item":
             self._item()
         elif name in ("href", "url", "nolinkurl", "path"):
-            self._link(name)
+            address = self._argument()
+            if address is not None:
+                self._begin_link(address, name == "href")
         elif name == "ensuremath":
             self._formula(self._argument() or "", False)
         elif name == "texorpdfstring":  # the second argument is for bookmarks
@@ -456,13 +460,6 @@ class _LatexWriter:
         elif end >= 0:
             self.define(self._text[begin:end])
             self._place = end
-
-    def _macro(self, name: str, begin: int) -> None:
-        """Write the expansion of a macro."""
-        macro = self._macros[name]
-        if macro.arguments:
-            self._place = begin
-        self._use(macro)
 
     def _use(self, macro: Macro) -> None:
         """Write a macro, or the begin of an environment, with the arguments that follow."""
@@ -545,12 +542,6 @@ class _LatexWriter:
         option = self._take(_OPTIONAL)
         if option is not None:
             self._add(f"<strong>{self.line(option[1])}</strong> ")
-
-    def _link(self, name: str) -> None:
-        address = self._argument()
-        if address is None:
-            return
-        self._begin_link(address, name == "href")
 
     def _begin_link(self, address: str, has_text: bool) -> None:
         """Begin a link whose text is the group that follows, if it has one."""

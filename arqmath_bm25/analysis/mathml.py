@@ -67,7 +67,9 @@ def node_latex(math: Any) -> str:
     if title:
         return str(title)
     latex = _BREAK.sub("", unescape(math.attributes.get("alttext") or ""))
-    if latex and _is_latex(latex):
+    # Others know it, unless it is English or has semantic macros.
+    is_known = _LATEX_SIGN.search(latex) or not _WORD.search(latex)
+    if latex and is_known and not _SEMANTIC_MACRO.search(latex):
         return latex
 
     if "<!" in math.html or "<?" in math.html:  # comments, and notes such as Word's namespaces
@@ -84,13 +86,6 @@ def node_latex(math: Any) -> str:
             if part.tag == "annotation" and encoding.endswith("x-tex"):
                 return str(part.text())
     return _tree_latex(math, _DEEPEST)
-
-
-def _is_latex(alttext: str) -> bool:
-    """Return whether an `alttext` is LaTeX that others know, not English or semantic macros."""
-    if "@" in alttext and _SEMANTIC_MACRO.search(alttext):
-        return False
-    return _LATEX_SIGN.search(alttext) is not None or _WORD.search(alttext) is None
 
 
 def _tree_latex(node: Any, depth: int) -> str:
