@@ -11,7 +11,7 @@ from threading import RLock
 from typing import Any, Literal, Self
 
 from arqmath_bm25.analysis.kinds import are_mostly_latex
-from arqmath_bm25.collection.dump import parsed_rows
+from arqmath_bm25.collection.dump import written_rows
 from arqmath_bm25.collection.file_collection import is_file_collection
 from arqmath_bm25.collection.imports import (
     FILES,
@@ -285,7 +285,7 @@ class Collection:
         """Return whether any post is an answer, which is found early in the file."""
         if not self.has_posts:
             return False
-        rows = parsed_rows(self.origin_site.posts, "posts")
+        rows = written_rows(self.origin_site.posts, "posts")
         return any(row is not None and row.get("PostTypeId") == str(ANSWER) for _, row in rows)
 
     @cached_property

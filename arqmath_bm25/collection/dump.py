@@ -192,15 +192,6 @@ def _check_head(path: Path, text: bytes, root: str) -> None:
         raise InputError(f"{path}: not a {root} file: no <row .../> in its first {len(text)} bytes")
 
 
-def parsed_rows(path: Path, root: str, begin: int = 0, end: int | None = None) -> ParsedRows:
-    """Yield the rows of `rows`, each with its attributes, or None if it is broken."""
-    for row, written in written_rows(path, root, begin, end):
-        if written is None:
-            yield row, None
-        else:
-            yield row, _resolved(written)
-
-
 def _parse_singly(piece: Row) -> ParsedRows:
     """Yield the rows in the text between two cuts."""
     offset, xml = piece
@@ -220,9 +211,10 @@ def _parse_singly(piece: Row) -> ParsedRows:
 
 
 def written_rows(path: Path, root: str, begin: int = 0, end: int | None = None) -> ParsedRows:
-    """Yield what `parsed_rows` does, but with references such as `&lt;` in the values.
+    """Yield the rows of `rows`, each with its attributes, or None if it is broken.
 
-    Most rows need no parser then, which would take three times as long.
+    The values have references such as `&lt;`, as most rows then need no parser, which would take
+    three times as long. `attributes` returns a row with characters in place of these.
     """
     for row in rows(path, root, begin, end):
         written = _written_attributes(row.xml)
@@ -380,11 +372,6 @@ def attributes(row: bytes) -> dict[str, str] | None:
     written = _written_attributes(row)
     if written is None:
         return _parsed(row)
-    return _resolved(written)
-
-
-def _resolved(written: dict[str, str]) -> dict[str, str]:
-    """Return attributes with characters in place of references."""
     resolved = {}
     for name, value in written.items():
         if "&" in value:

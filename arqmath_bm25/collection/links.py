@@ -14,7 +14,7 @@ import numpy as np
 
 from arqmath_bm25.collection.activity import KINDS as DUMPS
 from arqmath_bm25.collection.activity import good_rows, is_id
-from arqmath_bm25.collection.dump import check, parsed_rows
+from arqmath_bm25.collection.dump import check, written_rows
 from arqmath_bm25.core.arrays import Ints
 
 # How a post relates to another: twice the LinkTypeId, and 1 more for the target of a link.
@@ -47,7 +47,7 @@ class PostLinks:
         counts = Counter(rows=0, links=0)
         if path:
             check(path, _LINKS.root)
-            links = parsed_rows(path, _LINKS.root)
+            links = written_rows(path, _LINKS.root)
             for _, link in good_rows(links, _LINKS, counts):
                 counts["links"] += 1
                 post = int(link["PostId"])

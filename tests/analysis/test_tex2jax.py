@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tex2jax import body_formulas, text_formulas
 
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.collection.dump import parsed_rows
+from tests.support.parsed_dumps import parsed_rows
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,11 +16,12 @@ from generation.files import write_collection
 from lxml import etree
 
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.collection.dump import parsed_rows, rows
+from arqmath_bm25.collection.dump import rows
 from arqmath_bm25.collection.formulas import FormulaRow, read_formulas
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.topics import read_topics
+from tests.support.parsed_dumps import parsed_rows
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 SIZE = 6_000_000  # bytes of posts

@@ -23,11 +23,12 @@ from arqmath_bm25.collection.activity import (
 from arqmath_bm25.collection.activity import (
     KINDS as DUMPS,
 )
-from arqmath_bm25.collection.dump import check, parsed_rows
+from arqmath_bm25.collection.dump import check
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.links import KINDS, PostLinks
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.workers.local import Processes
+from tests.support.parsed_dumps import parsed_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

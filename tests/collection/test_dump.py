@@ -13,6 +13,7 @@ from lxml import etree
 
 from arqmath_bm25.collection import dump
 from arqmath_bm25.core.errors import InputError
+from tests.support.parsed_dumps import parsed_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -179,7 +180,7 @@ def test_whatever_stands_between_rows_costs_no_neighbour(
 def test_a_place_is_that_of_the_row_alone(tmp_path: Path) -> None:
     text = HEAD + '<row Id="1" Body="a"/> <rOw Id="2"/> <row\nId="3"/>\n<!-- --></posts>'
     path = write(tmp_path / "x", text)
-    rows = [row for row, found in dump.parsed_rows(path, "posts") if isinstance(found, dict)]
+    rows = [row for row, found in parsed_rows(path, "posts") if isinstance(found, dict)]
     expected = [b'<row Id="1" Body="a"/>', b'<row\nId="3"/>']
     assert [row.xml for row in rows] == expected
     assert [text.encode()[row.offset :][: len(row.xml)] for row in rows] == expected

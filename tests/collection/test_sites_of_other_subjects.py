@@ -14,10 +14,10 @@ from serving import open_site, running
 
 import arqmath_bm25 as arq
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.dump import parsed_rows
 from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.collection.site import linked_post
 from arqmath_bm25.core.errors import InputError
+from tests.support.parsed_dumps import parsed_rows
 
 if TYPE_CHECKING:
     from pathlib import Path

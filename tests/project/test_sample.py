@@ -11,7 +11,6 @@ from sklearn.metrics import cohen_kappa_score
 
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.collection.activity import KINDS, good_rows
-from arqmath_bm25.collection.dump import parsed_rows
 from arqmath_bm25.collection.layout import Dump, Layout
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.collection.topics import read_topics
@@ -23,6 +22,7 @@ from arqmath_bm25.evaluation.judging.judge import (
     read_annotations,
 )
 from arqmath_bm25.evaluation.qrels import read_qrels
+from tests.support.parsed_dumps import parsed_rows
 from tools.sample.build import build
 
 if TYPE_CHECKING:
