@@ -150,13 +150,13 @@ class Lines:
 Spelling = Paths | Lines
 
 
+@dataclass(eq=False)
 class FormulaTree:
     """A formula as a tree or a line, and the spelling of its terms."""
 
-    def __init__(self, source: str, tree: Tree, spelling: Spelling) -> None:
-        self.source = source
-        self.tree = tree
-        self.spelling = spelling
+    source: str
+    tree: Tree
+    spelling: Spelling
 
     @cached_property
     def terms(self) -> str:

@@ -22,6 +22,7 @@ import io
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -51,12 +52,12 @@ _TOPIC_IDS = ("id", "topic_id", "thread_id", "type")
 _RECORD = (*_COMMON, "comment_id", "visual_id", "old_visual_id", "issue", "formula")
 
 
+@dataclass
 class FormulaBlock:
     """Some rows of a formula TSV by columns. Columns that its version lacks are empty."""
 
-    def __init__(self, names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        self._names = names
-        self._rows = rows
+    _names: Sequence[str]
+    _rows: Sequence[Sequence[str]]
 
     def __len__(self) -> int:
         return len(self._rows)

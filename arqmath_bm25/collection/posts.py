@@ -269,10 +269,6 @@ class PostTable:
     def threads_of(self, post_ids: Sequence[str]) -> Ints:
         """Return the thread number of each post; -1 for unknown posts."""
         rows = self.find(self.numbers(post_ids))
-        return self.thread_numbers(rows)
-
-    def thread_numbers(self, rows: Ints) -> Ints:
-        """Return the threads of the posts in some rows; -1 for a row of -1."""
         return np.where(rows >= 0, self._places[rows, 0], -1)
 
     def numbers(self, post_ids: Sequence[str]) -> Ints:

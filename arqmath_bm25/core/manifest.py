@@ -85,11 +85,6 @@ class Manifest:
         """Return a digest that names the content of the index."""
         return content_digest(self.recipe, self.sources)
 
-    @property
-    def digest_of_files(self) -> str:
-        """Return a digest of the names and contents of the files that were built."""
-        return digest_of(self.files)
-
     def damage(self, directory: Path, read_all: bool = False) -> str | None:
         """Return the first fault in the files of a store; None if they are as they were written."""
         for damage in self.damages(directory, read_all):

@@ -236,21 +236,16 @@ def _beside(target: Path, describes: tuple[Path, Mapping[str, Any]] | None = Non
     return _Output(target, partial, os.open(partial, flags, 0o666), describes)
 
 
+@dataclass
 class _Output:
     """A file on its way to its name."""
 
-    def __init__(
-        self,
-        path: Path,
-        partial: Path | None,
-        descriptor: int,
-        describes: tuple[Path, Mapping[str, Any]] | None = None,
-    ) -> None:
-        self.path = path
-        self.partial = partial  # None for a stream, which gets its content at once
-        self.descriptor = descriptor
-        self.describes = describes  # a finished file and its manifest, which is the content
-        self._opened = ExitStack()
+    path: Path
+    partial: Path | None  # None for a stream, which gets its content at once
+    descriptor: int
+    # A finished file and its manifest, which is the content.
+    describes: tuple[Path, Mapping[str, Any]] | None = None
+    _opened: ExitStack = field(default_factory=ExitStack)
 
     def begin(self, encoding: str | None) -> IO[Any]:
         """Return the file that is written."""

@@ -24,22 +24,23 @@ The files of a directory NAME.flat/, numbers little-endian:
 Numbers without a type here have as few bytes as the largest possible one needs (`smallest_kind`).
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from arqmath_bm25.analysis.term_numbers import term_numbers
+from arqmath_bm25.analysis.term_numbers import Numbers, term_numbers
 from arqmath_bm25.core.arrays import Flags, Floats, lookup, smallest_kind
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.id_table import IdTable
+from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.tested import TestedNumbers, read_numbers
 from arqmath_bm25.engines.engine import (
     Bm25,
@@ -51,16 +52,7 @@ from arqmath_bm25.engines.engine import (
     best_hits,
     flat_directory,
 )
-from arqmath_bm25.engines.flat_build import FORM, META, lengths_of_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from arqmath_bm25.analysis.term_numbers import Numbers
-    from arqmath_bm25.core.records import Hit
-    from arqmath_bm25.engines.flat_build import Integers
+from arqmath_bm25.engines.flat_build import FORM, META, Integers, lengths_of_bytes
 
 
 def _find_coo_matvec() -> Callable[..., None] | None:

@@ -21,27 +21,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from arqmath_bm25.analysis.formula_numbers import spelled
-from arqmath_bm25.analysis.term_numbers import Trees, Vocabulary, term_numbers
+from arqmath_bm25.analysis.term_numbers import Numbers, Places, Trees, Vocabulary, term_numbers
 from arqmath_bm25.analysis.terms import Bag, Spelling
-from arqmath_bm25.core.arrays import distinct, ranges, smallest_kind
+from arqmath_bm25.core.arrays import Flags, distinct, ranges, smallest_kind
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.id_table import IdTable, write_ids
 from arqmath_bm25.core.tested import write_checksums
+from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.engines.engine import Document
 
-if TYPE_CHECKING:
-    from arqmath_bm25.analysis.term_numbers import Numbers, Places
-    from arqmath_bm25.core.arrays import Flags
-    from arqmath_bm25.core.workers import Workers
-
-    Integers = npt.NDArray[np.integer]
+Integers = npt.NDArray[np.integer]
 
 FORM = 5
 META = "flat.json"
@@ -268,7 +264,9 @@ def _postings(
     starts = np.flatnonzero(np.diff(ranks_of_postings, prepend=-1, append=-2))
 
     lengths = np.bincount(docs, freqs, len(weights)).astype(np.int64)
-    freqs_and_lengths = 256 * freqs + bytes_of_lengths(lengths)[docs]
+    # Lucene rounds lengths down to those that it can store.
+    bytes_of_lengths = np.searchsorted(lengths_of_bytes(), lengths, side="right") - 1
+    freqs_and_lengths = 256 * freqs + bytes_of_lengths[docs]
     pairs, codes = distinct(freqs_and_lengths.astype(np.uint64))
 
     postings = {
@@ -433,7 +431,7 @@ def _write_field(field: _Merge) -> None:
     ranges_of_parts = [pairwise(part.cut(cuts)) for part in parts]
 
     with ExitStack() as stack:
-        out = _FieldFiles(field, postings, stack)
+        out = _FieldFiles(field, postings, len(pairs), stack)
         for ranges_of_terms in zip(*ranges_of_parts, strict=True):
             pieces = []
             for part, (begin, end) in zip(parts, ranges_of_terms, strict=True):
@@ -446,25 +444,22 @@ def _write_field(field: _Merge) -> None:
 class _FieldFiles:
     """The files of a merged field, to which ranges of terms are appended."""
 
-    def __init__(self, field: _Merge, postings: int, stack: ExitStack) -> None:
-        """Open the files for a number of postings; `stack` closes them."""
-        self._kind_of_starts = smallest_kind(postings)
-        self._kind_of_docs = smallest_kind(field.firsts[-1])
-        self._kind_of_counts = smallest_kind(field.documents)
-
-        def create(kind: str) -> BinaryIO:
-            path = Path(f"{field.file}.{kind}")
-            return stack.enter_context(path.open("wb"))
-
-        self._terms = create("terms")
-        self._starts = create("starts")
-        self._docs = create("docs")
-        self._codes = create("codes")
-        self._is_changed = field.is_changed
-        self._members = field.members
-        if self._members is not None:
-            self._counts = create("counts")
+    def __init__(self, field: _Merge, postings: int, codes: int, stack: ExitStack) -> None:
+        """Open the files for a number of postings with some codes; `stack` closes them."""
+        self._field = field
         self._postings = 0
+        self._kinds = {
+            "terms": "<u8",
+            "starts": smallest_kind(postings),
+            "docs": smallest_kind(field.firsts[-1]),
+            "codes": smallest_kind(codes),
+        }
+        if field.members is not None:
+            self._kinds["counts"] = smallest_kind(field.documents)
+        self._files = {}
+        for name in self._kinds:
+            path = Path(f"{field.file}.{name}")
+            self._files[name] = stack.enter_context(path.open("wb"))
 
     def write(self, terms: Numbers, lengths: Places, docs: Integers, codes: Integers) -> None:
         """Append the terms of a range, each as often as parts have it, and their postings."""
@@ -479,7 +474,7 @@ class _FieldFiles:
         first = np.flatnonzero(np.diff(terms, prepend=~terms[:1]))
         begins = np.cumsum(lengths) - lengths
         starts = begins[first]
-        if self._is_changed:
+        if self._field.is_changed:
             counts = np.diff(starts, append=len(docs))
             order = np.argsort(
                 np.repeat(np.arange(len(starts)), counts) << 32 | docs, kind="stable"
@@ -487,19 +482,20 @@ class _FieldFiles:
             docs = docs[order]
             codes = codes[order]
 
-        terms[first].tofile(self._terms)
-        all_starts = self._postings + starts
-        all_starts.astype(self._kind_of_starts).tofile(self._starts)
-        docs.astype(self._kind_of_docs).tofile(self._docs)
-        codes.tofile(self._codes)
-        if self._members is not None and len(starts):
-            counts = np.add.reduceat(self._members[docs], starts)
-            counts.astype(self._kind_of_counts).tofile(self._counts)
+        self._append("terms", terms[first])
+        self._append("starts", self._postings + starts)
+        self._append("docs", docs)
+        self._append("codes", codes)
+        if self._field.members is not None and len(starts):
+            self._append("counts", np.add.reduceat(self._field.members[docs], starts))
         self._postings += len(docs)
 
     def finish(self) -> None:
         """Write the number of all postings, which is the end of the last term."""
-        np.array([self._postings], self._kind_of_starts).tofile(self._starts)
+        self._append("starts", np.array([self._postings]))
+
+    def _append(self, name: str, numbers: npt.NDArray[Any]) -> None:
+        numbers.astype(self._kinds[name]).tofile(self._files[name])
 
 
 def lengths_of_bytes() -> Integers:
@@ -511,8 +507,3 @@ def lengths_of_bytes() -> Integers:
     shifted = (digits | 8) << np.maximum(shift, 0)
     decoded = np.where(shift < 0, digits, shifted)
     return np.where(rest < 0, values, _EXACT + decoded)
-
-
-def bytes_of_lengths(lengths: Integers) -> Integers:
-    """Return the bytes in which Lucene stores lengths, which it rounds down."""
-    return np.searchsorted(lengths_of_bytes(), lengths, side="right") - 1

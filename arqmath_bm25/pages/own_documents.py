@@ -1,10 +1,10 @@
 """Documents of the user's own on pages, with links to each other and pictures of their folder."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 from arqmath_bm25.analysis.html import Content, as_body
@@ -20,26 +20,19 @@ from arqmath_bm25.pages.web.shown_hits import (
     tags_of,
     web_address,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from arqmath_bm25.tasks.open_index import Index
-    from arqmath_bm25.tasks.task import Found
+from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.task import Found
 
 MOST_REFERRING = 100  # documents that link to one
 
 
+@dataclass(eq=False)
 class OwnDocuments:
     """The documents of an index, as pages show them."""
 
-    def __init__(
-        self, index: Index, address: Callable[[str], str], files: FolderFiles | None
-    ) -> None:
-        """`address` returns where the document with an id is; pictures are among `files`."""
-        self._index = index
-        self._address = address
-        self._files = files
+    _index: Index
+    _address: Callable[[str], str]  # returns where the document with an id is
+    _files: FolderFiles | None  # among which the pictures are
 
     @cached_property
     def _notes(self) -> dict[str, str]:

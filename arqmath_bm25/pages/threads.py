@@ -102,7 +102,7 @@ class ThreadReader:
             posts.append(thread.question)
 
         answers = [self._entry(post, accepted) for post in thread.answers]
-        answers.sort(key=_accepted_then_score)
+        answers.sort(key=lambda answer: (not answer.accepted, -(answer.post.score or 0)))
         posts += [answer.post for answer in answers]
         links = list(self._linked_posts(posts))
         return ThreadPosts(thread_id, question, answers, links)
@@ -140,15 +140,9 @@ class ThreadReader:
         for kind, says in KINDS.items():
             for post_id in dict.fromkeys(linked[kind]):
                 if post_id not in in_thread:
-                    question = self._question_of(post_id)
+                    found = self.collection.posts.read(post_id)
+                    question = found and self.collection.question_of(found)
                     yield LinkedPost(says, post_id, question)
-
-    def _question_of(self, post_id: str) -> Post | None:
-        """Return the question of a post by its id; None if the collection lacks one of them."""
-        post = self.collection.posts.read(post_id)
-        if post is None:
-            return None
-        return self.collection.question_of(post)
 
 
 def _open_table(path: Path | None, kind: RowKind, key: str, workers: Workers) -> RowTable | None:
@@ -156,12 +150,6 @@ def _open_table(path: Path | None, kind: RowKind, key: str, workers: Workers) ->
     if path is None:
         return None
     return RowTable(path, kind, key, workers)
-
-
-def _accepted_then_score(answer: Entry) -> tuple[bool, int]:
-    """Return the key that sorts the accepted answer first, then by descending score."""
-    score = answer.post.score or 0
-    return not answer.accepted, -score
 
 
 class ThreadWriter(PostWriter):

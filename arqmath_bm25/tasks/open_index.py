@@ -10,15 +10,16 @@ from functools import cached_property
 from itertools import compress, islice
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from arqmath_bm25.analysis.html import Content, read_title
 from arqmath_bm25.analysis.text import WordAnalyzer
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.imports import is_import
 from arqmath_bm25.core.errors import InputError, NoIndexError
-from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest
+from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest, digest_of
 from arqmath_bm25.core.records import Hit, HitLists, Json, PartLists, Topic
 from arqmath_bm25.core.stores import is_store, keep, readable_manifest, why_unusable
 from arqmath_bm25.core.writing import digest_of_sources, sources
@@ -42,12 +43,9 @@ from arqmath_bm25.tasks.index_content import (
 )
 from arqmath_bm25.tasks.labels import Labels
 from arqmath_bm25.tasks.post_filter import ALL_POSTS, FIRST_SEARCHED, SEARCHED, PostFilter
+from arqmath_bm25.tasks.task import Ranker, Task
 from arqmath_bm25.tasks.written_words import FILE, WrittenWords
 from arqmath_bm25.version import __version__
-
-if TYPE_CHECKING:
-    from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.tasks.task import Ranker, Task
 
 
 def _hinted(engine: Engine, store: Path) -> EngineName | None:
@@ -266,7 +264,7 @@ class Index:
             manifest = readable_manifest(store)
             if manifest is not None:
                 name = f"{content.task.name}/{store.name}"
-                built.append({"name": name, "sha256": manifest.digest_of_files})
+                built.append({"name": name, "sha256": digest_of(manifest.files)})
         return built
 
     def manifest_of(

@@ -40,12 +40,6 @@ def java_class(name: str) -> Any:
     return autoclass(name)
 
 
-def own_class(name: str) -> Any:
-    """Return a Java class of this folder, starting the JVM first where needed."""
-    _start()
-    return _on_class_path(name)
-
-
 def java_cast(name: str, value: object) -> Any:
     """Cast a Java object, where pyjnius cannot distinguish the overloads of a method."""
     import jnius
@@ -139,7 +133,7 @@ def _start() -> None:
                 pyterrier.java.init()
         import jnius
 
-        _on_class_path("io.anserini.index.IndexCollection")
+        started_class("io.anserini.index.IndexCollection")
     # Lucene reports its memory API on stderr. Java forgets the level of an unreferenced logger.
     logger = jnius.autoclass("java.util.logging.Logger").getLogger("org.apache.lucene")
     logger.setLevel(jnius.autoclass("java.util.logging.Level").SEVERE)
@@ -149,8 +143,8 @@ def _start() -> None:
 _kept: list[Any] = []
 
 
-def _on_class_path(name: str) -> Any:
-    """Return a Java class; InputError if another program started Java without it."""
+def started_class(name: str) -> Any:
+    """Return a class of a JVM that runs; InputError if another program started it without that."""
     import jnius
 
     try:

@@ -36,7 +36,7 @@ from arqmath_bm25.engines.engine import (
     with_ties,
 )
 from arqmath_bm25.engines.lucene.indexing import open_reader, read_ids
-from arqmath_bm25.engines.lucene.jvm import detaching, java_class, own_class
+from arqmath_bm25.engines.lucene.jvm import detaching, java_class, started_class
 
 _ALL = 2**31 - 1  # documents to score before any is skipped
 
@@ -60,7 +60,7 @@ class LuceneSearcher(Searcher):
             similarities = java_class("java.util.HashMap")()
             for field, parameters in bm25.by_field.items():
                 similarities.put(field, similarity_class(*parameters))
-            similarity = own_class("SimilarityByField")(similarity, similarities)
+            similarity = started_class("SimilarityByField")(similarity, similarities)
         self._searcher.setSimilarity(similarity)
         analyzer_class = java_class("org.apache.lucene.analysis.core.WhitespaceAnalyzer")
         parser_class = java_class("org.apache.lucene.queryparser.xml.CoreParser")

@@ -14,8 +14,6 @@ Opening an index compares these numbers, the similarity, the analysis and the fi
 state then.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
