@@ -5,17 +5,20 @@ sizes of sub-expressions, from the roots down for positions in canonical order. 
 sub-expression is a range of positions.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arqmath_bm25.analysis.structures import BELOW, LARGEST, LONGEST_TERM, RANK_BITS, SMALLEST
 from arqmath_bm25.analysis.term_numbers import (
     EDGE_PIECES,
+    Columns,
+    Numbers,
     Pieces,
+    Places,
     anonymised_symbols,
     mixed,
     pieces,
@@ -24,17 +27,8 @@ from arqmath_bm25.analysis.term_numbers import (
     term_numbers,
     variables,
 )
-from arqmath_bm25.analysis.terms import LONGEST, WRITTEN, Paths
+from arqmath_bm25.analysis.terms import LONGEST, WRITTEN, Lines, Paths, Spelling
 from arqmath_bm25.core.arrays import ranges
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from arqmath_bm25.analysis.term_numbers import Columns, Numbers, Pieces, Places
-    from arqmath_bm25.analysis.terms import Lines, Spelling
-
 
 _BELOW = np.uint64(BELOW)
 _EDGE_BITS = 7

@@ -1,10 +1,9 @@
 """Similarity of formulas by their operator trees, regardless of the names of variables."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.macros import expanded_formulas
@@ -12,11 +11,6 @@ from arqmath_bm25.analysis.operator_tree import read_operators
 from arqmath_bm25.analysis.structures import children, shapes
 from arqmath_bm25.analysis.terms import paths
 from arqmath_bm25.analysis.trees import Tree, anonymised
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 
 def formula_similarity(one: str, other: str) -> float:

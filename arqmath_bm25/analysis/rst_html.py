@@ -4,8 +4,6 @@ Directives and roles of Sphinx are read by the names that Markdown has for them:
 formulas, references. Nothing is taken in from other files, and no message of docutils is a word.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator

@@ -10,25 +10,20 @@ number is 0.0003.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arqmath_bm25.analysis.latex import VARIABLES
 from arqmath_bm25.analysis.structures import BASE, FACTORS
-from arqmath_bm25.analysis.trees import EDGES, LOWER, PLACE
+from arqmath_bm25.analysis.terms import FormulaTree
+from arqmath_bm25.analysis.trees import EDGES, LOWER, PLACE, Tree
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from arqmath_bm25.analysis.terms import FormulaTree
-    from arqmath_bm25.analysis.trees import Tree
-
-    Numbers = NDArray[np.uint64]
-    Places = NDArray[np.int64]
+Numbers = NDArray[np.uint64]
+Places = NDArray[np.int64]
 
 _BASE = np.uint64(BASE)
 _FIRST, _SECOND = map(np.uint64, FACTORS)

@@ -1,7 +1,5 @@
 """Macros that front matter, or the configuration of a book, declares for its formulas."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ that `\import` names, and what `\includeonly` and conditionals leave out stays a
 in by directives and embedded notes, relative to the file itself.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -3,21 +3,16 @@
 The pages open from disk, have no search, and are the same bytes each time.
 """
 
-from __future__ import annotations
-
 import shutil
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from arqmath_bm25.core.records import Hit, Json
 from arqmath_bm25.pages.folder_files import FolderFiles
 from arqmath_bm25.pages.own_documents import MOST_REFERRING, OwnDocuments
 from arqmath_bm25.pages.page_files import page_names, site
-
-if TYPE_CHECKING:
-    from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import Index
 
 
 class _CopiedFiles(FolderFiles):

@@ -1,20 +1,15 @@
 """The files of a folder that pages of its documents show or send: pictures, and sources."""
 
-from __future__ import annotations
-
 import os
 import re
 from functools import cached_property
 from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from arqmath_bm25.collection.folder_texts import inside
-
-if TYPE_CHECKING:
-    from arqmath_bm25.collection.own_documents import UserDocument
-    from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.collection.own_documents import UserDocument
+from arqmath_bm25.tasks.open_index import Index
 
 _TYPES = {
     ".pdf": "application/pdf",

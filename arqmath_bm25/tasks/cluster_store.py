@@ -6,12 +6,11 @@ store of the same settings lacks, and still counts all of them. The new index is
 that store's index, which goes when the new store is complete.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,7 +20,9 @@ from arqmath_bm25.core.errors import InputError, InterruptedWorkError, NoIndexEr
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.progress import tell
 from arqmath_bm25.core.stores import readable_manifest, remove_unless_open, stores
+from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.writing import complete
+from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.engines.opensearch import cluster_index
 from arqmath_bm25.engines.opensearch.cluster_index import (
     ClusterIndex,
@@ -31,15 +32,9 @@ from arqmath_bm25.engines.opensearch.cluster_index import (
     new_name,
 )
 from arqmath_bm25.engines.opensearch.connection import connect, patiently
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from arqmath_bm25.core.workers import Workers
-    from arqmath_bm25.engines.engine import Engine
-    from arqmath_bm25.tasks.document_parts import IdsIn
-    from arqmath_bm25.tasks.index_content import IndexContent
-    from arqmath_bm25.tasks.task import IndexedTask
+from arqmath_bm25.tasks.document_parts import IdsIn
+from arqmath_bm25.tasks.index_content import IndexContent
+from arqmath_bm25.tasks.task import IndexedTask
 
 _ENGINE: Final = "opensearch"
 _INDEX = "cluster.json"  # the name of the index, of those it replaces, kinds of counts

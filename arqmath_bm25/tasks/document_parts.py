@@ -9,8 +9,6 @@ part, or after the build has ended. So each try has a file of its own, in a dire
 the build, and is renamed when it is complete; two that are completed hold the same.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import shutil
@@ -30,7 +28,7 @@ from arqmath_bm25.core.workers import J, Workers
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.engines.flat_build import FlatPart
 
-IdsIn = Callable[[Path, "Ints"], list[str]]  # store, rows → ids of the documents
+IdsIn = Callable[[Path, Ints], list[str]]  # store, rows → ids of the documents
 
 
 class KnownDocuments(Protocol):

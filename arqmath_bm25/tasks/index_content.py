@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import Any, Self, get_args
 
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.imports import rows_of, rows_of_others
 from arqmath_bm25.core.errors import NoIndexError
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest, content_digest
@@ -18,10 +19,7 @@ from arqmath_bm25.core.writing import Source, sources
 from arqmath_bm25.engines.engine import AUTO, Engine, EngineName, LocalName, flat_directory
 from arqmath_bm25.engines.opening import fits
 from arqmath_bm25.tasks import configured, task_class
-
-if TYPE_CHECKING:
-    from arqmath_bm25.collection.collection import Collection
-    from arqmath_bm25.tasks.task import IndexedTask, Task
+from arqmath_bm25.tasks.task import IndexedTask, Task
 
 LOCAL: tuple[LocalName, ...] = get_args(LocalName)
 _TABLES = "tables"  # in place of an engine, where none searches

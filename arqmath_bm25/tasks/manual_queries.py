@@ -5,18 +5,13 @@ formulas; further TABs may separate them. The labs call a run manual if a person
 of its queries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.progress import tell
 from arqmath_bm25.runs.rows import read_columns
-
-if TYPE_CHECKING:
-    from arqmath_bm25.tasks.task import Task, TopicFile
+from arqmath_bm25.tasks.task import Task, TopicFile
 
 
 def read_queries(path: Path) -> dict[str, str]:

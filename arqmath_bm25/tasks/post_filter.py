@@ -1,15 +1,11 @@
 """Which posts a search may return: by the tags of their questions, and when these were asked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.records import Hit
-
-if TYPE_CHECKING:
-    from arqmath_bm25.collection.collection import Collection
 
 FIRST_SEARCHED = 1000  # best documents among which the filter looks at first
 SEARCHED = 100_000  # … if too few of these pass

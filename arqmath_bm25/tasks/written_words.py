@@ -5,25 +5,19 @@ An engine has stems only, some as numbers. So the file `words` of a store has a 
 in order: the word as `words_in` folds it, a TAB, and the number of documents that have it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
 
+from arqmath_bm25.analysis.html import Content
 from arqmath_bm25.analysis.text import STOP_WORDS, WordAnalyzer, words_in
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.tested import read_bytes, write_checksums
+from arqmath_bm25.engines.engine import Searcher
 from arqmath_bm25.tasks.document_parts import WORDS
 from arqmath_bm25.tasks.settings import kind
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-    from pathlib import Path
-
-    from arqmath_bm25.analysis.html import Content
-    from arqmath_bm25.engines.engine import Searcher
 
 FILE = "words"
 _TYPED = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}+\Z")

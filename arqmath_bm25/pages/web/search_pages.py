@@ -4,14 +4,13 @@ It answers GET only and keeps no state. Threads do the work, so that the event l
 Lucene.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Awaitable, Callable, Container, Mapping
 from contextlib import suppress
 from functools import cached_property, lru_cache
+from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
@@ -50,13 +49,9 @@ from arqmath_bm25.pages.web.shown_hits import (
     shown_hit,
 )
 from arqmath_bm25.tasks.cited.cited_documents import STATEMENTS
+from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.post_filter import NONE_PASSES
 from arqmath_bm25.tasks.task import Found
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from arqmath_bm25.tasks.open_index import Index
 
 # How many rendered queries and buttons are kept.
 _CACHE_SIZE = 100

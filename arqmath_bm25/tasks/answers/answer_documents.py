@@ -5,28 +5,23 @@ asked. The fields stay apart, so that a query can weigh them; only those that a 
 indexed, and `contents`, the answer's own prose.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.terms import Bag
+from arqmath_bm25.collection.posts import Post, PostTable, Thread
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.document_fields import NOTHING, document_fields, part_fields
 from arqmath_bm25.tasks.document_parts import JSON, PartForms, write_parts
 from arqmath_bm25.tasks.settings import Task1Settings
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
-
-if TYPE_CHECKING:
-    from arqmath_bm25.collection.posts import Post, PostTable, Thread
 
 _BAG = ("contents", "question_text", "title_text", "tags")
 _PER_PART = 5_000  # posts that one process does at a time

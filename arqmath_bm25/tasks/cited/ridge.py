@@ -28,7 +28,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -40,6 +40,7 @@ from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.tested import read_array, read_arrays, write_arrays
 from arqmath_bm25.tasks.cited.candidates import BLOCK, Candidates
 from arqmath_bm25.tasks.cited.text_kernel import (
+    Matrix,
     TextVectors,
     gram,
     read_matrix,
@@ -47,9 +48,6 @@ from arqmath_bm25.tasks.cited.text_kernel import (
     write_matrix,
 )
 from arqmath_bm25.tasks.settings import RidgeSettings
-
-if TYPE_CHECKING:
-    from arqmath_bm25.tasks.cited.text_kernel import Matrix
 
 MOST_WHOLE = 8_000  # statements of one regression: an inverse of 512 MB, 1 GB to compute it
 NEAR = 512  # statements of a query's own regression; MAP of NLPS .359, .360 with all

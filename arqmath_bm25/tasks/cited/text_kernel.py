@@ -11,7 +11,8 @@ training text holds still counts in the length of its vector.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from scipy import sparse
@@ -20,17 +21,12 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.html import read_title
 from arqmath_bm25.analysis.settings import AnalysisSettings, TextSettings
 from arqmath_bm25.analysis.terms import ngrams
+from arqmath_bm25.core.arrays import Floats, Int32s
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.tested import read_arrays, write_arrays
+from arqmath_bm25.tasks.settings import View
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from arqmath_bm25.core.arrays import Floats, Int32s
-    from arqmath_bm25.tasks.settings import View
-
-    Matrix = Floats
+Matrix = Floats
 
 _COLUMNS = 1 << 18  # of a view
 _TOKEN = re.compile(r"\\[A-Za-z]+|[A-Za-z]+|[^\sA-Za-z]")

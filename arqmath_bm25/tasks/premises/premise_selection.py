@@ -11,7 +11,6 @@ from functools import cache, cached_property
 from itertools import starmap
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -28,14 +27,10 @@ from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks.cited.candidates import BLOCK, CandidateRanking, Candidates
 from arqmath_bm25.tasks.cited.ridge import Queries, References, scaled
-from arqmath_bm25.tasks.cited.text_kernel import gram, read_matrix, words_only, write_matrix
+from arqmath_bm25.tasks.cited.text_kernel import Matrix, gram, read_matrix, words_only, write_matrix
 from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.settings import NlpsSettings, RidgeSettings, RidgeVariant
 from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, TopicFile
-
-if TYPE_CHECKING:
-    from arqmath_bm25.tasks.cited.text_kernel import Matrix
-
 
 _MODEL = "model"
 _LEARNT, _TEXTS = "learnt", "candidates.arrays"
