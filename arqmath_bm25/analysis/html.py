@@ -138,7 +138,7 @@ _OF_OTHER_PROGRAMS = re.compile(
 )
 _SPAN = re.compile(r'<span\s+class="math-container"(?:\s+id="([^"<>]*)")?\s*>(?:([^<]*+)</span>)?')
 _LEADING_DOLLARS = re.compile(r"^\${1,2}")
-_TRAILING_DOLLARS = re.compile(r"(?<!\\)((?:\\\\)*)\${1,2}$")
+_TRAILING_DOLLARS = re.compile(r"(?<!\\)(?:\\\\)*(\${1,2})$")
 _SPAN_END = re.compile(r'</span>|< span="">')
 _EDGE = re.compile(rf"(?P<open><span\b[^<>]*>)|(?P<close>{_SPAN_END.pattern})")
 
@@ -370,8 +370,11 @@ def cut_spans(html: str) -> tuple[str, list[Formula]]:
         inner = inner.strip()
         latex = inner
         if "$" in inner:  # cut-off topics have delimiters on one side only
-            opened = _LEADING_DOLLARS.sub("", inner)
-            latex = _TRAILING_DOLLARS.sub(r"\1", opened).strip()
+            latex = _LEADING_DOLLARS.sub("", inner)
+            closing = _TRAILING_DOLLARS.search(latex)
+            if closing:
+                latex = latex[: closing.start(1)]
+            latex = latex.strip()
 
         around = pieces[position - 2][-1:], latex, pieces[position + 1][:1]
         is_bare_letter = len(latex) == 1 and latex == inner

@@ -204,9 +204,14 @@ class Macros(dict[str, Macro]):
         return right[1]
 
 
+def defines_macro(text: str) -> bool:
+    """Return whether a text may define a macro."""
+    return _DEFINES.search(text) is not None
+
+
 def expanded_formulas(formulas: Sequence[str], preamble: str = "") -> Sequence[str]:
     """Expand the macros of a post and of a preamble in the formulas of the post."""
-    if not preamble and not _DEFINES.search(" ".join(formulas)):
+    if not preamble and not defines_macro(" ".join(formulas)):
         return formulas
 
     macros = Macros(preamble_macros(preamble))

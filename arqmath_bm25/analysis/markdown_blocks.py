@@ -8,6 +8,7 @@ content is read as any other Markdown. What is written already is cut from the t
 import re
 from bisect import bisect_left
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 
 from arqmath_bm25.analysis import markup
@@ -80,31 +81,36 @@ class Cuts:
     """Parts of a text that are HTML already; a mark replaces each of them."""
 
     def __init__(self) -> None:
-        self._parts: list[tuple[str, str]] = []  # HTML and source
+        self._html: list[str] = []
+        self._sources: list[str] = []
 
     def cut(self, html: str, source: str = "", mark: str = _INLINE) -> str:
         """Return the mark for a part."""
-        self._parts.append((html, source))
-        return f"{mark}{len(self._parts) - 1}{mark}"
+        self._html.append(html)
+        self._sources.append(source)
+        return f"{mark}{len(self._html) - 1}{mark}"
 
     def set_html(self, cut: str, html: str) -> None:
         """Set the HTML of a part."""
-        self._parts[int(cut[1:-1])] = (html, "")
+        self._html[int(cut[1:-1])] = html
 
     def source(self, text: str) -> str:
         """Return a text with the sources of its parts."""
-        return _CUT.sub(lambda cut: self._part(cut, 1), text)
+        if text.isascii():  # no mark is ASCII
+            return text
+        return _CUT.sub(partial(_part, self._sources), text)
 
     def html(self, html: str) -> str:
         """Return HTML with its parts; within a tag, with their sources."""
         html = _TAG_WITH_CUT.sub(lambda tag: self.source(tag[0]), html)
-        return _CUT.sub(lambda cut: self._part(cut, 0), html)
+        return _CUT.sub(partial(_part, self._html), html)
 
-    def _part(self, cut: re.Match[str], form: int) -> str:
-        number = cut[1] or cut[2]
-        if number is None:
-            return ""
-        return self._parts[int(number)][form]
+
+def _part(parts: list[str], cut: re.Match[str]) -> str:
+    number = cut[1] or cut[2]
+    if number is None:
+        return ""
+    return parts[int(number)]
 
 
 @dataclass
@@ -164,7 +170,7 @@ class Blocks:
     def _block(self, number: int) -> int:
         """Write the block that begins in a line, or else the line; return the line after it."""
         line = self._lines[number]
-        if line.strip():
+        if self._opened and line.strip():
             spread = line.expandtabs(4)
             indent = len(spread) - len(spread.lstrip())
             while self._opened and self._opened[-1].indent > indent:

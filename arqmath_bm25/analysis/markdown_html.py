@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import tomllib
 from contextlib import suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from html import escape, unescape
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -186,8 +186,14 @@ class _Lines:
 
     def __init__(self, text: str, loose: bool) -> None:
         self.cuts = Cuts()
-        self.loose = loose or _MYST.search(text) is not None
-        self._has_citations = _PANDOC.search(text) is not None
+        self.loose = loose
+        if "`" in text or ":::" in text or "~~~" in text:
+            self.loose = loose or _MYST.search(text) is not None
+        self._text = text
+
+    @cached_property
+    def _has_citations(self) -> bool:
+        return _PANDOC.search(self._text) is not None
 
     def without_marks(self, text: str) -> str:
         """Return a text in which no sign of a formula, of code or of a dialect is left."""
@@ -238,15 +244,18 @@ class _Lines:
             depth = quotes[0].count(">") if quotes else 0
             latex = re.sub(rf"\n(?:[ \t]*>){{0,{depth}}}", "\n", latex)
         labels = _LABEL_OF_BOOKDOWN.findall(latex)
+        html = markup.formula(_LABEL_OF_BOOKDOWN.sub("", latex), display)
+        if not display:
+            return self.cuts.cut("".join(map(markup.place, labels)) + html, text[begin:end]), end
+
         label = _EQUATION_LABEL.match(text, end)
-        if display and label is not None:
+        if label is not None:
             labels.append(label[1] or label[2])
             end = label.end()
-        html = markup.formula(_LABEL_OF_BOOKDOWN.sub("", latex), display)
         written = self.cuts.cut("".join(map(markup.place, labels)) + html, text[begin:end])
         line = _BEFORE.search(text, max(0, begin - _LONGEST_INDENT), begin)
         after = _AFTER.match(text, end)
-        if display and line is not None and after is not None:
+        if line is not None and after is not None:
             written = f"\n{line[0]}{written}"
             if after[1]:
                 written += f"\n{line[0].rstrip()}"

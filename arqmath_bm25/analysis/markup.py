@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from html import escape, unescape
 from typing import Any
 
-from arqmath_bm25.analysis.macros import Macros
+from arqmath_bm25.analysis.macros import Macros, defines_macro
 from arqmath_bm25.core.tables import names_in, read_table
 
 TABLE: dict[str, Any] = read_table(__file__)
@@ -25,7 +25,6 @@ NAMES: dict[str, frozenset[str]] = {
 }
 PRIVATE = re.compile("[\ue000-\uf8ff]")
 _SIGNS = re.compile(r"[$\\]++")  # signs that could begin a formula
-_BLANKS = re.compile(r"\s+")
 _SHOWN = re.compile(r'<span title="([^"<>]*)"></span>')
 _FORMULA = re.compile(r'(<span class="math-container">\$\$?)([^<>]*?)(\$\$?</span>)')
 _TAG = re.compile(r"<[^<>]*>")
@@ -48,13 +47,16 @@ def formula(latex: str, display: bool = False) -> str:
     mark = "$"
     if display:
         mark = "$$"
-    inner = escape(_BLANKS.sub(" ", latex).strip(), quote=False)
+    inner = escape(" ".join(latex.split()), quote=False)
     return f'<span class="math-container">{mark}{inner}{mark}</span>'
 
 
 def plain(text: str) -> str:
     """Return text as HTML in which no sign begins a formula."""
-    return _SIGNS.sub(r"<code>\g<0></code>", escape(text, quote=False))
+    html = escape(text, quote=False)
+    if "$" in html or "\\" in html:
+        html = _SIGNS.sub(r"<code>\g<0></code>", html)
+    return html
 
 
 def words(html: str) -> str:
@@ -68,6 +70,8 @@ def expanded(html: str, macros: Macros) -> str:
     Their definitions are added to `macros`.
     """
     macros.begin()
+    if not macros and not defines_macro(unescape(html)):
+        return html
 
     def without_macros(span: re.Match[str]) -> str:
         latex = unescape(span[2])

@@ -45,6 +45,8 @@ def with_lost_escapes(text: str) -> tuple[str, int]:
 
     Returns the text, and how many commands were repaired.
     """
+    if not any(sign in text for sign in _LOST_ESCAPES):
+        return text, 0
     return _LOST.subn(lambda lost: f"\\{_LOST_ESCAPES[lost[0][0]][0]}{lost[0][1:]}", text)
 
 
