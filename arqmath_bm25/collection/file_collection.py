@@ -20,6 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
+from arqmath_bm25.analysis.sources import with_lost_escapes
 from arqmath_bm25.collection.folder_texts import inside
 from arqmath_bm25.collection.kept_rows import ROWS, KeptFile, KeptRow
 from arqmath_bm25.collection.listing import Listing, Walk, ending_of, is_source, listed, part_id
@@ -27,7 +28,8 @@ from arqmath_bm25.collection.own_documents import (
     CORPUS,
     QRELS,
     QUERIES,
-    corpus_lines,
+    UserDocument,
+    corpus_line,
     write_corpus,
     write_queries,
 )
@@ -276,7 +278,6 @@ class _Rows:
     def _rows_of(self, name: str, parts: Iterable[FilePart]) -> tuple[list[KeptRow], bool]:
         """Write parts as rows; return these, and whether other files had no part in them."""
         rows = []
-        lines = []
         are_own = True
         for part in parts:
             row_id = base = part_id(name, part.anchor)
@@ -297,10 +298,8 @@ class _Rows:
             row = KeptRow(row_id, digest, part.labels, part.references, part.statement)
             self._note(row)
             rows.append(row)
-            lines.append(_encode(_row(row_id, part.file or name, part)).encode("utf-8", "replace"))
-        if lines:
-            for line in corpus_lines(lines, self._listing.root / name):
-                self._waiting.write(f"{line}\n".encode())
+            line = corpus_line(_document(row_id, part.file or name, part))
+            self._waiting.write(f"{line}\n".encode("utf-8", "replace"))
         return rows, are_own
 
     def write(self, directory: Path) -> list[Statement]:
@@ -334,19 +333,24 @@ class _Rows:
         return asked
 
 
-def _row(row_id: str, name: str, part: FilePart) -> dict[str, Any]:
-    """Return a part as a row of the corpus, without references."""
-    row: dict[str, Any] = {"id": row_id, "title": part.title, "file": name, "line": part.line}
-    row["text"] = part.text
-    if part.kind is not None:
-        row["kind"] = part.kind
-    if part.type:
-        row["type"] = part.type
-    if part.tags:
-        row["tags"] = part.tags
+def _document(doc_id: str, name: str, part: FilePart) -> UserDocument:
+    """Return a part as a document, without references."""
+    text, repaired = with_lost_escapes(part.text)
+    html = ""
     if part.kind in ("latex", "markdown"):
-        row["as_post"] = part.html
-    return row
+        html = part.html
+    return UserDocument(
+        doc_id,
+        text,
+        part.title,
+        part.tags,
+        kind=part.kind,
+        as_post=html,
+        type=part.type,
+        file=name,
+        line=part.line,
+        repaired=repaired,
+    )
 
 
 def _tell_of(listing: Listing, read: int, left_out: Mapping[str, str]) -> None:

@@ -70,7 +70,10 @@ def _decoded(data: bytes, encoding: str) -> tuple[str, str]:
         if data.startswith(mark):
             return data.decode(name, "replace"), name
 
-    declared = _DECLARES.search(data, 0, _HEAD)
+    declared = None
+    head = data[:_HEAD]
+    if b"charset" in head or b"coding" in head or b"inputenc" in head:
+        declared = _DECLARES.search(head)
     if declared is not None:
         name = declared[declared.lastindex or 0].decode("ascii", "replace").lower()
         encoding = TABLE["encodings"].get(name, name)

@@ -365,13 +365,14 @@ def corpus_digest(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def _corpus_lines(rows: Iterable[Mapping[str, Any]], source: Path) -> Iterator[str]:
     """Yield documents as the lines of a corpus."""
-    return corpus_lines((json.dumps(row, default=_as_text).encode() for row in rows), source)
+    lines = (json.dumps(row, default=_as_text).encode() for row in rows)
+    for document, _ in _documents(source, lines, _of_json):
+        yield corpus_line(document)
 
 
-def corpus_lines(rows: Iterable[bytes], source: Path) -> Iterator[str]:
-    """Yield rows of JSON as the lines of a corpus; InputError as `read_documents` does."""
-    for document, _ in _documents(source, rows, _of_json):
-        yield _ENCODE(document._asdict())
+def corpus_line(document: UserDocument) -> str:
+    """Return a document as a line of a corpus."""
+    return _ENCODE(document._asdict())
 
 
 def _as_text(value: object) -> str:

@@ -12,13 +12,14 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cache
 from html import escape, unescape
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.foreign import as_post
@@ -36,10 +37,10 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import parse_json
 
 _WORD = re.compile(r"[^\W_]")
+_WORD_OF_HTML = re.compile(r"\A(?>(?:<[^<>]*>|[\W_])*)[^\W_]")
 
 
-@dataclass(frozen=True)
-class FilePart:
+class FilePart(NamedTuple):
     """A part of a file."""
 
     anchor: str  # its id within the file; "" for the text before the first heading
@@ -58,8 +59,7 @@ class FilePart:
     head: str = ""  # its first line
 
 
-@dataclass(frozen=True)
-class SourceFile:
+class SourceFile(NamedTuple):
     """The parts of a file."""
 
     parts: list[FilePart]
@@ -74,7 +74,7 @@ def read_source(path: Path, root: Path, whole: bool = False, macros: str = "") -
     `macros` are the definitions of the book that it belongs to.
     Raises InputError for a file that is not UTF-8, or is not of the form that its ending says.
     """
-    inputs = SourceInputs(root.resolve(), macros)
+    inputs = SourceInputs(root, macros)
     reader = READERS[path.suffix.lower()]
     if reader is _pdf_parts:
         parts = reader("", path, inputs)
@@ -99,30 +99,32 @@ def _with_lines(parts: list[FilePart], text: str, inputs: SourceInputs) -> list[
         if READERS.get(file.suffix.lower(), _pdf_parts) is not _pdf_parts:
             texts[file.relative_to(inputs.root).as_posix()] = inputs.read(file)
 
-    heads = []
     lines = []
-    places: dict[str, list[int]] = {}  # of a line, the first one at the end
     for name, of_file in texts.items():
-        for number, written in enumerate(of_file.split("\n"), 1):
-            heads.append(_head(written))
-            lines.append((name, number))
-    for place in range(len(heads) - 1, -1, -1):
-        places.setdefault(heads[place], []).append(place)
+        lines += [(name, number, line) for number, line in enumerate(of_file.split("\n"), 1)]
+
+    @cache
+    def places() -> dict[str, list[int]]:
+        """Return the places of each head, the first one at the end; most parts need none."""
+        found: dict[str, list[int]] = {}
+        for place in range(len(lines) - 1, -1, -1):
+            found.setdefault(_head(lines[place][2]), []).append(place)
+        return found
 
     length = text.count("\n") + 1
     last = {False: -1, True: -1}  # places, the second one within files that are taken in
     found: list[FilePart] = []
     for part in parts:
         if not (found or part.anchor):
-            found.append(replace(part, line=1))
+            found.append(part._replace(line=1))
             continue
 
         head = _head(part.head)
-        waiting = places.get(head, [])
         place = part.line - 1
         if not head:
             place = -1
-        elif not 0 <= place < length or heads[place] != head:
+        elif not 0 <= place < length or _head(lines[place][2]) != head:
+            waiting = places().get(head, [])
             while waiting and waiting[-1] <= last[waiting[-1] >= length]:
                 waiting.pop()
             place = -1
@@ -130,9 +132,9 @@ def _with_lines(parts: list[FilePart], text: str, inputs: SourceInputs) -> list[
                 place = waiting[-1]
         name, line = "", 0
         if place >= 0:
-            name, line = lines[place]
+            name, line, _ = lines[place]
             last[place >= length] = max(last[place >= length], place)
-        found.append(replace(part, file=name, line=line))
+        found.append(part._replace(file=name, line=line))
     return found
 
 
@@ -152,7 +154,7 @@ def _titled(parts: list[FilePart]) -> Iterator[FilePart]:
         above.append(part)
         titles = dict.fromkeys(each.title for each in above if each.title)
         if says_something:
-            yield replace(part, title=" › ".join(titles), labels=labels + part.labels)
+            yield part._replace(title=" › ".join(titles), labels=labels + part.labels)
             labels = ()
         else:
             labels += part.labels
@@ -165,10 +167,10 @@ def _say_something(parts: list[FilePart]) -> list[bool]:
     for part in reversed(parts):
         is_above_others = following is not None and following.level > part.level
         has_title = bool(part.anchor and _WORD.search(part.title))
-        words = part.text
+        has_words = _WORD.search(part.text) is not None
         if part.kind in ("latex", "markdown", "post"):
-            words = markup.words(part.html)
-        says_something = bool(_WORD.search(words)) or (has_title and not is_above_others)
+            has_words = _WORD_OF_HTML.match(part.html) is not None
+        says_something = has_words or (has_title and not is_above_others)
         answers.append(says_something)
         if says_something:
             following = part
@@ -205,7 +207,7 @@ def _with_own_anchors(parts: list[FilePart]) -> list[FilePart]:
             anchor = f"{part.anchor or 'text'}-{last[part.anchor] + 1}"
 
         taken.add(anchor)
-        numbered.append(replace(part, anchor=anchor))
+        numbered.append(part._replace(anchor=anchor))
 
     return numbered
 
@@ -271,19 +273,21 @@ def _parts(
                 head=head,
             )
             if each.title is not None:
-                part = replace(part, **_heading(each, macros))
+                part = part._replace(**_heading(each, macros))
                 if kind == "post":
-                    part = replace(part, head=part.title, line=0)
+                    part = part._replace(head=part.title, line=0)
             if each.without_proof:
                 alone = replace(each, end=each.without_proof)
-                part = replace(part, statement=_source(alone, source, kind, before))
+                part = part._replace(statement=_source(alone, source, kind, before))
             parts.append(part)
     return parts
 
 
 def _source(section: markup.Section, source: str, kind: Kind, macros: Macros) -> str:
     """Return the source of a section, after the definitions of earlier ones that it uses."""
-    text = _EDGES.sub("", section.source(source)).strip()
+    text = section.source(source)
+    if "\\begin{" in text or "\\end{" in text:
+        text = _EDGES.sub("", text).strip()
     if not macros or not text:
         return text
     definitions = macros.definitions_used(text)
@@ -362,9 +366,9 @@ def _markdown_parts(
     )
     first = parts[0]
     if _WIKI_LINK.search(text) and not first.title and all(part.level != 1 for part in parts):
-        first = replace(first, title=path.stem)
-    parts[0] = replace(first, labels=(*first.labels, path.stem))
-    return [replace(part, tags=tags) for part in parts]
+        first = first._replace(title=path.stem)
+    parts[0] = first._replace(labels=(*first.labels, path.stem))
+    return [part._replace(tags=tags) for part in parts]
 
 
 def is_in_book(folder: Path, root: Path) -> bool:
@@ -448,7 +452,7 @@ def _light_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
     light = read(text)
     html = source_html(light.markdown, "markdown", True)
     parts = _parts(html, light.markdown, "markdown", light.title)
-    return [replace(part, tags=light.tags) for part in parts]
+    return [part._replace(tags=light.tags) for part in parts]
 
 
 # XML, HTML and plain text

@@ -66,13 +66,14 @@ _IN_MARKDOWN = re.compile(
     r"[^\n{}]{0,99}\}\n\s*```[ \t]*$",
     re.MULTILINE,
 )
+_MARKS = ("include", "![[", "8<", "child")  # each of them has one
 
 
 class SourceInputs:
     """The files that one main file takes in; none outside the folder is read."""
 
     def __init__(self, root: Path, macros: str = "") -> None:
-        self.root = root  # a real folder
+        self.root = root
         self.macros = macros  # definitions of the book, in LaTeX
         self.taken: dict[Path, None] = {}  # in order, files that are no documents of their own then
         self.body: set[Path] = set()  # those of them after \begin{document}
@@ -82,6 +83,7 @@ class SourceInputs:
         self.source = ""  # a digest of the whole text, of one that names files
         self._encoding = ""  # of the main file
         self._read = hashlib.sha256()  # of all texts
+        self._main = root
         self._once: set[Path] = set()
         self._flags = {"iffalse": False, "iftrue": True}
         self._graphics = [""]  # folders of pictures
@@ -101,7 +103,7 @@ class SourceInputs:
 
     def expanded(self, text: str, path: Path) -> str:
         """Return the text of the main file with the files that it takes in."""
-        self._once.add(Path(os.path.realpath(path)))
+        self._main = path
         if path.suffix.lower() in MARKDOWN:
             return self._markdown(text, path, 0)
         if path.suffix.lower() in _XML:
@@ -286,6 +288,8 @@ class SourceInputs:
             _, begin = front_matter(included)
             return self._markdown(included[begin:], file, depth + 1)
 
+        if not any(mark in text for mark in _MARKS):
+            return text
         return _IN_MARKDOWN.sub(content, text)
 
     def _region(self, file: Path, named: str) -> str:
@@ -308,7 +312,10 @@ class SourceInputs:
 
     def _file(self, folders: tuple[Path, ...], *names: str) -> Path | None:
         """Return the file of the folder that names mean, None if there is none."""
-        self.is_alone = False
+        if self.is_alone:
+            self.is_alone = False
+            self.root = self.root.resolve()
+            self._once.add(Path(os.path.realpath(self._main)))
         for folder in dict.fromkeys((*folders, self.root)):
             for name in names:
                 file = inside(folder / name, self.root)

@@ -15,7 +15,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple, Protocol
@@ -162,7 +162,7 @@ def _without_collection() -> Iterator[None]:
 
     Analysis makes millions of objects and hardly a cycle.
     """
-    was_enabled, frozen = gc.isenabled(), gc.get_freeze_count()
+    was_enabled, has_frozen = gc.isenabled(), _has_frozen()
     gc.disable()
     try:
         yield
@@ -170,8 +170,14 @@ def _without_collection() -> Iterator[None]:
         if was_enabled:
             gc.freeze()  # to look through all that is young once would take as long
             gc.enable()
-        if was_enabled and not frozen:  # by the program that calls
+        if was_enabled and not has_frozen:
             gc.unfreeze()
+
+
+@cache
+def _has_frozen() -> bool:
+    """Return whether the program that calls keeps objects from the collector."""
+    return gc.get_freeze_count() > 0  # which looks at each of them
 
 
 def _text(bags: Mapping[str, Bag]) -> dict[str, str]:
