@@ -235,18 +235,18 @@ class Collection(_ValueObject, Files):
         settings = Path(config) if config is not None else None
         asked = configured(task, settings)
         chosen = asked.index_task.settings.of_collection
-        collection = collection.configured(chosen).imported(read_all=overwrite)
-        asked = fitted(asked, collection)
-
+        collection = collection.configured(chosen)
         opened = None
-        if not overwrite:
-            with suppress(NoIndexError):
-                opened = TaskIndex.of(asked, collection, backend)
-        if opened is None:
-            with closing(Processes(threads)) as workers:
+        with closing(Processes(threads)) as workers:
+            collection = collection.imported(overwrite, workers)
+            asked = fitted(asked, collection)
+            if not overwrite:
+                with suppress(NoIndexError):
+                    opened = TaskIndex.of(asked, collection, backend)
+            if opened is None:
                 for content in with_needed([asked.index_task], collection):
                     ensure(content, workers, [backend])
-            opened = TaskIndex.of(asked, collection, backend)
+                opened = TaskIndex.of(asked, collection, backend)
 
         return Index._of(opened, threads)
 

@@ -104,7 +104,7 @@ def index(
             place = replace(place, data=place.data.absolute())
         if workers.remote:
             place = replace(place, indexes=place.indexes.absolute())
-        for content in _contents(task, place, config, overwrite):
+        for content in _contents(task, place, config, overwrite, workers):
             build = partial(ensure, content, workers, engines, keep_documents)
             if content.collection.is_imported:  # a server indexes it as well
                 build = partial(patiently, build)
@@ -119,7 +119,9 @@ def index(
             _tell_of_outdated(content, prune)
 
 
-def _contents(task: str, place: Place, config: Path | None, overwrite: bool) -> list[IndexContent]:
+def _contents(
+    task: str, place: Place, config: Path | None, overwrite: bool, workers: Workers
+) -> list[IndexContent]:
     """Return what to index: for a task, or for the path of a store what that is made of."""
     collection = place.collection_of(task)
     if is_store(task):
@@ -132,7 +134,7 @@ def _contents(task: str, place: Place, config: Path | None, overwrite: bool) -> 
 
     names = _task_names(task, collection)
     chosen = configured(names[0], config).index_task.settings.of_collection
-    collection = collection.configured(chosen).imported(overwrite)
+    collection = collection.configured(chosen).imported(overwrite, workers)
     tasks = [of_config(name, collection, config).index_task for name in names]
     return with_needed(tasks, collection)
 

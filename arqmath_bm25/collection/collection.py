@@ -31,6 +31,8 @@ from arqmath_bm25.core.guesses import showing_its_arguments
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE, SAMPLE
 from arqmath_bm25.core.stores import readable_manifest, stores
+from arqmath_bm25.core.workers import Workers
+from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.core.writing import sources
 
 INDEXES = Path("indexes")
@@ -130,11 +132,11 @@ class Collection:
         rows = rows_of(manifest.sources, indexes / FILES / folder.name)
         return cls(rows or manifest.data, indexes)
 
-    def imported(self, read_all: bool = False) -> Self:
+    def imported(self, read_all: bool = False, workers: Workers = HERE) -> Self:
         """Return the collection as it is now, imported if need be; with `read_all`, read anew."""
         if self.data is None or not self.is_imported:
             return self
-        place = imported(self.data, self.indexes, self.whole, read_all, self.everything)
+        place = imported(self.data, self.indexes, self.whole, read_all, self.everything, workers)
         now = replace(self)
         vars(now)["layout"] = Layout(place)
         return now

@@ -14,6 +14,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from itertools import accumulate, chain
 from pathlib import Path
@@ -34,15 +35,23 @@ from arqmath_bm25.collection.own_documents import (
     write_queries,
 )
 from arqmath_bm25.collection.references import Statement
-from arqmath_bm25.collection.source_files import READERS, FilePart, is_in_book, read_source
+from arqmath_bm25.collection.source_files import (
+    READERS,
+    FilePart,
+    SourceFile,
+    is_in_book,
+    read_source,
+)
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import decoded, open_bytes, parse_json, read_text
 from arqmath_bm25.core.system import needed_by
+from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.writing import complete
 
 _MACROS = "macros.tex"
 TAKEN_OVER = (QUERIES, *QRELS, _MACROS)
 _NAMED = 5  # files that have changed, or are copies
+_PER_JOB = 1 << 20  # bytes
 _LISTED = 100  # files that are left out for one reason
 _CONVERTED = {
     ".docx": " (`pandoc a.docx -t markdown -o a.md` keeps its formulas)",
@@ -93,7 +102,7 @@ def folder_name(data: Path) -> str:
     return re.sub(r"[^\w.-]", "-", name).strip(".-") or "files"
 
 
-def write_files(listing: Listing, directory: Path, whole: bool) -> None:
+def write_files(listing: Listing, directory: Path, whole: bool, workers: Workers) -> None:
     """Write the parts of files, or the rows of a table, as the corpus of a directory.
 
     With `whole` each file is one document. Raises InputError if no file can be read, and for a
@@ -104,7 +113,7 @@ def write_files(listing: Listing, directory: Path, whole: bool) -> None:
     if table:
         write_corpus(table(first), directory, first)
     else:
-        _write_parts(listing, directory, whole)
+        _write_parts(listing, directory, whole, workers)
 
 
 def tell_of_changes(data: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
@@ -132,7 +141,7 @@ def _first(names: Sequence[str], most: int = _NAMED) -> str:
     return ", ".join(shown)
 
 
-def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
+def _write_parts(listing: Listing, directory: Path, whole: bool, workers: Workers) -> None:
     """Write the parts of all files, and report the files that were left out."""
     from arqmath_bm25.core.progress import progress  # loads rich, which scoring need not
 
@@ -140,9 +149,8 @@ def _write_parts(listing: Listing, directory: Path, whole: bool) -> None:
     with TemporaryFile() as waiting:
         rows = _Rows(listing, waiting)
         with progress("Reading files", len(plan.inputs), "files") as advance:
-            for path in sorted(plan.inputs, key=_is_pdf):  # LaTeX with its title comes first
+            for _ in rows.read(whole, workers):
                 advance(1)
-                rows.read(path, whole)
 
         unread = rows.unread
         if not rows.ids:
@@ -184,8 +192,35 @@ def _reason(error: Exception, path: Path) -> str:
     return f"{type(error).__name__} {said}; please report it"
 
 
-def _is_pdf(path: Path) -> bool:
-    return path.suffix.lower() == ".pdf"
+def _jobs(files: Iterable[tuple[str, Path]], listing: Listing) -> Iterator[list[tuple[Path, str]]]:
+    """Yield files with the macros of their books, as many as one process reads at a time."""
+    job = []
+    size = 0
+    for name, path in files:
+        job.append((path, listing.macros_of(name)))
+        with suppress(OSError):  # which its reader says
+            size += path.stat().st_size
+        if size > _PER_JOB:
+            yield job
+            job = []
+            size = 0
+    if job:
+        yield job
+
+
+def _read(root: Path, whole: bool, job: list[tuple[Path, str]]) -> list[SourceFile | str]:
+    """Read files; in place of one that cannot be read stands the reason."""
+    sources: list[SourceFile | str] = []
+    for path, macros in job:
+        try:
+            sources.append(read_source(path, root, whole, macros))
+        except Exception as error:  # no file ends a folder
+            sources.append(_reason(error, path))
+    return sources
+
+
+def _is_pdf(name: str) -> bool:
+    return name.lower().endswith(".pdf")
 
 
 def _letters(title: str) -> str:
@@ -207,67 +242,92 @@ class _Rows:
         self._listing = listing
         self._waiting = waiting
         self._files = dict[str, KeptFile]()
-        self._in_book = cache(partial(is_in_book, root=listing.real_root))
+        root = listing.real_root
+        self._in_book = cache(lambda folder: is_in_book(root / folder, root))
         self._places = dict[str, str]()  # label → id of the first part that has it
         self._taken_over = set[str]()  # names of files
         self._titles = dict[str, str]()  # letters of the title of LaTeX → name of the file
         self._first = dict[str, str]()  # digest of title and text → id of the first part
 
-    def read(self, path: Path, whole: bool) -> None:
-        """Write the rows of a file, from the former import or from the file itself."""
+    def read(self, whole: bool, workers: Workers) -> Iterator[None]:
+        """Write the rows of all files, from the former import or as `workers` read them.
+
+        Yields after each file.
+        """
         listing = self._listing
-        name = listing.name_of(path)
-        source = listing.plan.inputs[path].source
-        in_book = self._in_book(path.parent)
-        file = KeptFile(listing.digests.get(name, ""), source, in_book, "", [], [])
-        former = listing.former.files.get(name)
-        if former and former[:3] != file[:3]:
-            former = None
-        if former and self._is_repeated(path, former.title):
-            self._files[name] = former._replace(rows=[])
+        files = [(listing.name_of(path), path) for path in listing.plan.inputs]
+        files.sort(key=lambda file: _is_pdf(file[0]))  # LaTeX with its title comes first
+        formers = [self._former(*file) for file in files]
+        read = partial(_read, listing.real_root, whole)
+        new = (file for file, former in zip(files, formers, strict=True) if former is None)
+        sources = chain.from_iterable(workers.map(read, _jobs(new, listing)))
+        for file, former in zip(files, formers, strict=True):
+            name, path = file
+            if former is None:
+                self._write(name, path, next(sources))
+            elif not self._take_over(name, former):
+                (job,) = _jobs([file], listing)
+                self._write(name, path, *read(job))
+            yield
+
+    def _new(self, name: str, path: Path) -> KeptFile:
+        """Return what the rows of a file depend on, without rows."""
+        digest = self._listing.digests.get(name, "")
+        in_book = self._in_book(name.rpartition("/")[0])
+        return KeptFile(digest, self._listing.plan.inputs[path].source, in_book, "", [], [])
+
+    def _former(self, name: str, path: Path) -> KeptFile | None:
+        """Return the rows of a file in the former import, if they would be the same."""
+        former = self._listing.former.files.get(name)
+        if former and former[:3] == self._new(name, path)[:3]:
+            return former
+        return None
+
+    def _write(self, name: str, path: Path, source: SourceFile | str) -> None:
+        """Write the rows of a file, or note why it cannot be read."""
+        if isinstance(source, str):
+            self.unread[name] = source
             return
-        if former and former.rows and self._take_over(former.rows):
-            file = former
-            self._taken_over.add(name)
-        else:
-            try:
-                macros = listing.macros_of(name)
-                read = read_source(path, listing.real_root, whole, macros)
-            except Exception as error:  # no file ends a folder
-                self.unread[name] = _reason(error, path)
-                return
-            file = file._replace(title=read.title)
-            if self._is_repeated(path, read.title):
-                self._files[name] = file
-                return
-            rows, are_own = self._rows_of(name, read.parts)
-            if not (are_own and (read.is_alone or source)):
-                file = file._replace(digest="")
-            file = file._replace(latin=[listing.name_of(path) for path in read.latin], rows=rows)
+        file = self._new(name, path)._replace(title=source.title)
+        if self._is_repeated(name, source.title):
+            self._files[name] = file
+            return
+        rows, are_own = self._rows_of(name, source.parts)
+        if not (are_own and (source.is_alone or file.source)):
+            file = file._replace(digest="")
+        latin = list(map(self._listing.name_of, source.latin))
+        self._keep(name, file._replace(latin=latin, rows=rows))
 
-        self.latin.update(file.latin)
-        self._files[name] = file
-        if _letters(file.title) and not _is_pdf(path):
-            self._titles.setdefault(_letters(file.title), name)
+    def _take_over(self, name: str, former: KeptFile) -> bool:
+        """Take over rows of the former import, unless an id or a text is of another file now."""
+        if self._is_repeated(name, former.title):
+            self._files[name] = former._replace(rows=[])
+            return True
+        if any(row.doc_id in self.ids or row.digest in self._first for row in former.rows):
+            return False
+        if not former.rows:
+            return False
+        for row in former.rows:
+            self._note(row)
+        self._taken_over.add(name)
+        self._keep(name, former)
+        return True
 
-    def _is_repeated(self, path: Path, title: str) -> bool:
+    def _is_repeated(self, name: str, title: str) -> bool:
         """Return whether a PDF begins with the title of a LaTeX file, and note that."""
-        if not _is_pdf(path):
+        if not _is_pdf(name):
             return False
         for beginning in accumulate(map(_letters, title.splitlines())):
             if beginning in self._titles:
-                reason = f"{self._titles[beginning]} has its title"
-                self.unread[self._listing.name_of(path)] = reason
+                self.unread[name] = f"{self._titles[beginning]} has its title"
                 return True
         return False
 
-    def _take_over(self, rows: Sequence[KeptRow]) -> bool:
-        """Note rows of the former import, unless an id or a text is that of another file now."""
-        if any(row.doc_id in self.ids or row.digest in self._first for row in rows):
-            return False
-        for row in rows:
-            self._note(row)
-        return True
+    def _keep(self, name: str, file: KeptFile) -> None:
+        self.latin.update(file.latin)
+        self._files[name] = file
+        if _letters(file.title) and not _is_pdf(name):
+            self._titles.setdefault(_letters(file.title), name)
 
     def _note(self, row: KeptRow) -> None:
         self.ids.add(row.doc_id)

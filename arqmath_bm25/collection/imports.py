@@ -53,6 +53,8 @@ from arqmath_bm25.core.stores import (
     stores,
     why_unusable,
 )
+from arqmath_bm25.core.workers import Workers
+from arqmath_bm25.core.workers.local import HERE
 from arqmath_bm25.core.writing import Source, complete, contents, state_of, written_json
 from arqmath_bm25.version import __version__
 
@@ -129,9 +131,11 @@ def imported(
     whole: bool,
     read_all: bool = False,
     everything: bool = False,
+    workers: Workers = HERE,
 ) -> Path:
     """Return the store with the rows of DATA as it is now; with `read_all`, every byte is read."""
-    return importing(data, indexes, whole, read_all, everything).ensure(indexes, read_all)
+    found = importing(data, indexes, whole, read_all, everything, workers)
+    return found.ensure(indexes, read_all)
 
 
 def importing(
@@ -140,10 +144,12 @@ def importing(
     whole: bool,
     read_all: bool = False,
     everything: bool = False,
+    workers: Workers = HERE,
 ) -> Import:
     """Return the import of DATA as it is now, which may not have been written yet.
 
-    With `everything`, files that a .gitignore of the folder names are read too.
+    With `everything`, files that a .gitignore of the folder names are read too. `workers` of this
+    machine read the files.
     """
     if isinstance(data, Import):
         return data
@@ -158,7 +164,10 @@ def importing(
     recipe |= _macros(inputs.listing)
     if everything:
         recipe["everything"] = True
-    return Import(name, recipe, partial(write_files, inputs.listing, whole=whole), inputs)
+    if workers.remote:
+        workers = HERE
+    write = partial(write_files, inputs.listing, whole=whole, workers=workers)
+    return Import(name, recipe, write, inputs)
 
 
 def import_name(data: str | Path | Import) -> str:

@@ -73,7 +73,7 @@ _FORMS = {
     ".xml": "pretext",
 }
 _PERCENT = re.compile(r"(?<!\\)%")  # It begins no comment in a title, which is one line.
-RowSpan = tuple[int, int]  # byte offset of a row in its file, and its length
+Row = tuple[int, bytes]  # its byte offset in its file, and the row itself
 RowReader = Callable[[str, str], "UserDocument"]  # of where a row is, for messages, and its text
 _ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -221,7 +221,7 @@ def corpus_in(data: Path) -> Path | None:
     return None
 
 
-def read_documents(path: Path) -> Iterator[tuple[UserDocument, RowSpan]]:
+def read_documents(path: Path) -> Iterator[tuple[UserDocument, Row]]:
     """Read the rows of a file with their offsets.
 
     Raises InputError for a row that is no document, a row with the id of an earlier one, and a file
@@ -243,12 +243,12 @@ def _reader_of(path: Path) -> RowReader:
 
 def _documents(
     path: Path, rows: Iterable[bytes], reader: RowReader
-) -> Iterator[tuple[UserDocument, RowSpan]]:
+) -> Iterator[tuple[UserDocument, Row]]:
     lines = dict[str, int]()
     offset = 0
 
     for number, line in enumerate(rows, 1):
-        span = offset, len(line)
+        row = offset, line
         offset += len(line)
         if not line.strip() or (number == 1 and _is_header(reader, line)):
             continue
@@ -261,7 +261,7 @@ def _documents(
                 "give every row its own id"
             )
 
-        yield document, span
+        yield document, row
 
     if not lines:
         raise InputError(f"{path}: there are no rows; expected one on each line")

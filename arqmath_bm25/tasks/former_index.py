@@ -59,13 +59,11 @@ def write_table(
     ids = []
     lines = []
     if former is None:
-        with corpus.open("rb") as file:
-            for document, (offset, length) in read_documents(corpus):
-                file.seek(offset)
-                rows.extend((offset, length, row_digest(file.read(length))))
-                ids.append(document.doc_id.encode())
-                lines.append(labels.labels_of(document))
-                kinds[document.kind_under("auto")] += 1
+        for document, (offset, row) in read_documents(corpus):
+            rows.extend((offset, len(row), row_digest(row)))
+            ids.append(document.doc_id.encode())
+            lines.append(labels.labels_of(document))
+            kinds[document.kind_under("auto")] += 1
     else:
         offset = 0
         with corpus.open("rb") as file:

@@ -3,12 +3,14 @@
 import json
 import random
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from arqmath_bm25.collection import file_collection
 from arqmath_bm25.collection.imports import imported
+from arqmath_bm25.core.workers.local import Processes
 
 FILES = {
     "intro.md": "# Groups\n\nOf order $n$, see @thm-x.\n\n# Rings\n\nAn ideal $I$.\n",
@@ -55,6 +57,19 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(file_collection, "read_source", noting)
     return names
+
+
+def test_two_processes_read_what_one_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(file_collection, "_PER_JOB", 1)
+    notes = written(tmp_path / "notes", FILES | {"cut.ipynb": '{"cells": '})
+    alone = content(imported(notes, tmp_path / "one", False))
+    said = capsys.readouterr().err
+    with closing(Processes(2)) as workers:
+        assert content(imported(notes, tmp_path / "two", False, workers=workers)) == alone
+    assert capsys.readouterr().err == said
+    assert "expected a Jupyter notebook" in said
 
 
 def test_only_the_saved_file_is_read_again(tmp_path: Path, read: list[str]) -> None:

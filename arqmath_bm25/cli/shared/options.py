@@ -129,10 +129,10 @@ class SearchPlace(Place):
             return Index.open(collection, name, config, engine)
 
         settings = configured(name, config).index_task.settings
-        collection = collection.configured(settings.of_collection).imported()
-        content = IndexContent.of(of_config(name, collection, config).index_task, collection)
-        if not content.store(engine.name).exists():
-            with closing(Processes(THREADS)) as workers:
+        with closing(Processes(THREADS)) as workers:
+            collection = collection.configured(settings.of_collection).imported(workers=workers)
+            content = IndexContent.of(of_config(name, collection, config).index_task, collection)
+            if not content.store(engine.name).exists():
                 for built in patiently(partial(ensure, content, workers, [engine])):
                     if built.manifest:
                         out.print(f"{built.store}: {content.task.account(built.manifest.counts)}")
