@@ -35,9 +35,9 @@ ATTRIBUTE = (
 _PREFIX = re.compile(r"(?>(?:[ \t]{0,9}>)*)[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++){0,9}")
 _LIST_MARK = re.compile(r"[^>\s]")
 _OPENING = re.compile(
-    r"(?P<fence>`{3,}|~{3,}|:{3,})[ \t]*"
-    r"(?:\{(?P<braces>[^{}\n]{1,300})\}|(?P<word>[A-Za-z][\w-]*)(?!\S))?"
-    r"[ \t]*(?P<argument>[^\n`]*)\Z"
+    r"(?P<fence>`{3,}(?![^\n]*`)|~{3,}|:{3,})[ \t]*"
+    r"(?:\{(?P<braces>[^{}\n]{1,300})\}|(?P<word>[A-Za-z][\w-]*)(?![^\s\[]))?"
+    r"[ \t]*(?P<argument>[^\n]*)\Z"
     r"|(?:!!!|\?\?\?\+?)[ \t]++(?P<admonition>[\w-]++)(?:[ \t]++[\w-]++){0,9}"
     r"[ \t]*+(?:\"(?P<title>[^\"\n]*+)\"[ \t]*+)?\Z"
     r"|===\+?[ \t]+\"(?P<tab>[^\"\n]*)\"[ \t]*\Z"
@@ -69,6 +69,7 @@ _COMMENT = re.compile(r"%(?!%)|\+\+\+(?: \{.*)?\Z")  # of MyST
 _TARGET = re.compile(r"\(([^()\s]{1,99})\)=[ \t]*\Z")
 _HEADING = re.compile(r"( {0,3}#{1,6}[ \t]+)(?:\((?:PART|APPENDIX)(?:\\\*)?\)[ \t]+)?(.*)\Z")
 _PLACE_OF_NOTE = re.compile(r"(?<!\s)\s{1,99}\^[A-Za-z0-9-]{1,99}\s{0,99}\Z")
+_GRID = re.compile(r"\A\+(?:[-=:]{2,}\+)+[ \t]*\Z")  # a line of a grid table of pandoc
 _UNDERLINE = re.compile(r"\A {0,3}(?:=+|-+)[ \t]*\Z")
 _ATTRIBUTES = re.compile(
     rf"[ \t]{{0,99}}\{{:?[ \t]{{0,9}}(?:-|(?:-[ \t]{{1,9}})?{ATTRIBUTE}"
@@ -340,6 +341,10 @@ class Blocks:
             else:
                 self._write(before, self._cuts.cut(markup.place(target[1]), rest, _BLOCK))
             return number + 1
+        if _GRID.match(rest):
+            if "=" in rest:  # below the header
+                self._written.append(before + rest.replace("+", "|").replace("=", "-"))
+            return after
         if self._loose and (_COMMENT.match(rest)):
             return after
         if rest.startswith("%%") and "%%" not in rest[2:]:
@@ -384,6 +389,8 @@ def _header(opening: re.Match[str]) -> tuple[str, str, str]:
         return name.lower(), "", opening["title"] or opening["tab"] or ""
     title = opening["argument"].strip(" \t:")
     braces = opening["braces"]
+    if title.startswith("[") and title.endswith("]"):  # of Docusaurus
+        title = title[1:-1]
     if braces is None:
         return (opening["word"] or "").lower().removeprefix("ad-"), "", title
 

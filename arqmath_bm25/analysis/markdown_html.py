@@ -48,11 +48,14 @@ _FRONT_MATTER = re.compile(
     r"(?P<values>(?>(?:(?!(?:---|\.\.\.|\+\+\+)[ \t]*(?:\n|\Z))[^\n]*\n)*))"
     r"(?:---|\.\.\.|\+\+\+)[ \t]*(?:\n|\Z)"
 )
+_TITLE_BLOCK = re.compile(  # of pandoc
+    r"\A%[ \t]++([^\n]++)\n(?>(?:[ \t][^\n]++\n)*)%[^\n]*+\n(?>(?:[% \t][^\n]++\n)*)(?=\n)"
+)
 _END_OF_JSON = re.compile(r"^\}[ \t]*$", re.MULTILINE)
 _ENDS = 9  # lines that may end it, as tables within it may not be indented
 _MYST = re.compile(r"^[ \t>]*(?:`{3,}|:{3,}|~{3,})\{[a-z]|\{[a-z][a-z:.-]*\}`", re.MULTILINE)
 _TASK = re.compile(r"\A\[([ xX])\](?=\s)")
-_PANDOC = re.compile(r"^:::|\{#|\\@ref\(|^```\{|^bibliography:", re.MULTILINE)
+_PANDOC = re.compile(r"^\(@[\w-]*\)[ \t]|^:::|\{#|\\@ref\(|^```\{|^bibliography:", re.MULTILINE)
 
 # Formulas.
 _OPENING = re.compile(rf"\$\$|\$(?P<ticks>`)?|\\\\?[(\[]|{MATH_ENVIRONMENT}")
@@ -75,10 +78,14 @@ _VALUE = r"(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\s\"'<>]++)"
 _TAG = rf"</?[A-Za-z][\w-]*+(?:\s++[\w:-]++(?:={_VALUE})?){{0,32}}\s*+/?>"
 _PLACE = re.compile(
     # With what it may begin, as each of the branches costs time at every letter.
-    r"(?=[<{*\[`!\\$@%(]|[ \t]\^|import)(?:"
-    # Abbreviations and contents of mkdocs, contents and tags of Jekyll, imports of MDX.
-    r"(?P<comment><!--.*?(?:-->|\Z)|\{/\*.{0,999}?\*/\}|^\*\[[^\]\n]{1,99}\]:[^\n]*"
+    r"(?=[<{*\[`!\\$@%(:]|[ \t]\^|(?:im|ex)port)(?:"
+    r"(?P<link>(?<=\])\(\{[{%][^{}\n]{1,300}[%}]\}[^()\s]{0,300}\))"
+    # Abbreviations and contents of mkdocs, contents and tags of Jekyll, names of captions of
+    # bookdown, icons, imports and exports of MDX.
+    r"|(?P<comment><!--.*?(?:-->|\Z)|\{/\*.{0,999}?\*/\}|^\*\[[^\]\n]{1,99}\]:[^\n]*"
     r"|^\[(?:TOC|\[_TOC_\])\][ \t]*$|^(?:\* TOC\n)?\{:[\w. ]{1,99}\}[ \t]*$|\{%[^{}\n]{0,300}%\}"
+    r"|^\(ref:[\w-]{1,99}\)[ \t]|(?<![\w:]):[a-z][a-z0-9_+-]{1,40}:(?![\w:`])"
+    r"|^export (?:const \w+ ?=|(?:default )?function\b|default \w+;?$)[^\n]*(?:\n[^\n]+)*"
     r"|^import [\w{}*, \t]{1,200} from ['\"][^'\"\n]{1,200}['\"];?[ \t]*$)"
     rf"|(?P<verbatim>{_TAG}|<[a-z][a-z0-9+.-]{{1,20}}:[^<>\s]*>"
     r"|(?<=\])\([^()\s]{1,999}"
@@ -87,11 +94,12 @@ _PLACE = re.compile(
     r"|(?P<mark>(?<!\w)(?P<embed>!?)\[\[(?=[^\[\]\n|]*[^\W\d_])(?!\s)(?P<target>[^\[\]\n|]{1,300}?)"
     r"(?:\\?\|(?P<text>[^\[\]\n]{0,300}))?\]\]"
     r"|\{(?P<role>[A-Za-z][\w:.+-]{0,40})\}(?P<ticks>`{1,3})(?!`)(?P<content>[^`]{1,2000})(?P=ticks)"
-    rf"|\{{(?::[ \t]?)?[#.][A-Za-z][\w:.-]*(?:[ \t]+{ATTRIBUTE}){{0,9}}[ \t]*\}}"
+    rf"|\{{:?[ \t]?[#.][A-Za-z][\w:.-]*(?:[ \t]+{ATTRIBUTE}){{0,9}}[ \t]*\}}"
     rf"|(?<=[\])`])\{{[: \t]{{0,3}}{ATTRIBUTE}(?:[ \t]+{ATTRIBUTE}){{0,9}}[ \t]*\}}"
     r"|\{\{[<%] *(?P<shortcode>katex|math|latex)\b(?P<values>[^{}\n/]{0,99})[%>]\}\}"
     r"(?P<latex>(?>(?:(?!\{\{)[^$]){1,2000}))\{\{[<%] */(?P=shortcode) *[%>]\}\}"
     r"|\{\{[<%#][^{}\n]{0,300}\}\}"
+    r"|(?P<example>\(@[\w-]{0,60}\))"
     r"|%%[^\n]{0,999}?%%"
     r"|\\@ref\((?P<label>[^()\n]{1,200})\)|\(?\\#(?P<of_bookdown>[a-z]+:[\w-]+)\)"
     rf"|(?<!\w)@(?P<reference>(?:{'|'.join(markup.TABLE['prefixes'].split())})-[\w-]+)"
@@ -101,6 +109,20 @@ _PLACE = re.compile(
     r"|(?P<formula>[$\\]))",
     re.DOTALL | re.MULTILINE,
 )
+
+# Marks that go without their text: highlights, insertions, spans with attributes.
+_SPAN = "\ue013"  # attributes after a bracket
+_AROUND = re.compile(
+    rf"(?<![!\]\\])\[([^\[\]]{{1,300}})\]{_SPAN}|{_SPAN}"
+    r"|(?<![=^\w])(==|\^\^)(?=[^\s=^])([^=^\n]{1,300})(?<=\S)\2(?![=\w])"
+)
+_RAW = re.compile(r"\{=[a-z]+\}")  # of pandoc, after code
+_ROW = re.compile(r"^[ \t>]*\|[^\n]*\Z", re.MULTILINE)
+_LONGEST_ROW = 500
+_CODE = re.compile(r"`[^`'\n]+`")  # but `quotes' of TeX
+_ENTITY = re.compile(r"&(?:lt|gt|amp);")
+
+_TARGET = re.compile(r"[^\s\"'<>%{}()]+")  # in a shortcode
 
 # HTML within Markdown.
 _HTML = re.compile(
@@ -143,7 +165,10 @@ def front_matter(text: str) -> tuple[dict[str, Any], int]:
                     return values, line.end()
     front = _FRONT_MATTER.match(text)
     if front is None:
-        return {}, 0
+        block = _TITLE_BLOCK.match(text)
+        if block is None or _MYST.search(text):
+            return {}, 0
+        return {"title": block[1]}, block.end()
     try:
         if front["mark"] == "+++":
             values = tomllib.loads(front["values"])
@@ -208,6 +233,8 @@ class _Lines:
             written = place[0]
             if kind == "comment":
                 written = ""
+            elif kind == "link":
+                written = f"(#{_note(''.join(_TARGET.findall(written)[-1:]))})"
             elif kind == "code":
                 written, end = self._code(text, begin, end)
             elif kind == "mark":
@@ -216,14 +243,19 @@ class _Lines:
                 written, end = self._formula(text, begin)
             parts += text[done:begin], written
             done = end
-        return "".join([*parts, text[done:]])
+        return _AROUND.sub(r"\1\3", "".join([*parts, text[done:]]))
 
     def _code(self, text: str, begin: int, end: int) -> tuple[str, int]:
         ticks = text[begin:end]
         closing = re.compile(rf"(?<!`){ticks}(?!`)").search(text, end, end + _LONGEST_CODE)
         if closing is None or _BLANK_LINE.search(text, end, closing.start()):
             return ticks, end
+        raw = _RAW.match(text, closing.end())
+        if raw is not None:
+            return "", raw.end()
         code = self.cuts.source(text[end : closing.start()])
+        if "\\|" in code and _ROW.search(text, max(0, begin - _LONGEST_ROW), begin):
+            code = code.replace("\\|", "|")
         code = code.strip() or code
         return self.cuts.cut(f"<code>{escape(code)}</code>", code), closing.end()
 
@@ -238,7 +270,7 @@ class _Lines:
             return text[begin:end], end
 
         latex, display, end = found
-        latex = self.cuts.source(latex)
+        latex = _ENTITY.sub(lambda entity: unescape(entity[0]), self.cuts.source(latex))
         if "\n" in latex and ">" in latex:
             quotes = _QUOTES.match(text, text.rfind("\n", 0, begin) + 1)
             depth = quotes[0].count(">") if quotes else 0
@@ -264,7 +296,7 @@ class _Lines:
     def _mark(self, mark: re.Match[str]) -> tuple[str, int]:
         """Return the replacement of a mark and its end; an unknown one keeps its first sign."""
         role = (mark["role"] or "").rpartition(":")[2].rstrip("*")
-        cites = mark["cites"] or mark["key"]
+        cites = mark["cites"] or mark["key"] or mark["example"]
         is_unknown = role not in markup.NAMES["roles"] if mark["role"] else cites
         if is_unknown and not (cites and self._has_citations):
             return mark[0][0], mark.start() + 1
@@ -281,8 +313,7 @@ class _Lines:
                 label = name
             written = self.cuts.cut(markup.reference(label))
         elif mark["target"] and not mark["embed"]:
-            note, _, heading = mark["target"].strip().partition("#")
-            note = note.rpartition("/")[2] or heading
+            note = _note(mark["target"])
             text = mark["text"]
             if text is None:
                 text = self.cuts.cut(markup.plain(note), note)
@@ -290,7 +321,15 @@ class _Lines:
             written = f"{opening}{self.without_marks(text)}{self.cuts.cut('</a>')}"
         elif role:
             written = self.cuts.cut(markup.role(role, mark["content"]), mark["content"])
+        elif mark[0][0] == "{" and mark.string[mark.start() - 1 : mark.start()] == "]":
+            written = _SPAN
         return written, mark.end()
+
+
+def _note(target: str) -> str:
+    """Return the name of the note, or of its own heading, that a link leads to."""
+    note, _, heading = target.strip().partition("#")
+    return note.rpartition("/")[2].removesuffix(".md") or heading
 
 
 # Formulas
@@ -331,7 +370,12 @@ def _between_dollars(
         return None
     stop = closing.end() - 1
     latex = text[start:stop]
-    if not latex.strip() or _BLANK_LINE.search(latex) or is_money(text, start, stop):
+    if (
+        not latex.strip()
+        or _BLANK_LINE.search(latex)
+        or is_money(text, start, stop)
+        or _CODE.search(latex)
+    ):
         return None
     if not loose:
         has_blank = latex[0].isspace() or latex[-1].isspace()

@@ -354,6 +354,8 @@ def _markdown_parts(
     text = inputs.expanded(text, path)
     values, begin = front_matter(text)
     loose = loose or is_in_book(path.parent, inputs.root)
+    if loose and text.startswith("%"):  # a comment of MyST
+        values = {}
     html = source_html(text, "markdown", loose)
     title = str(values.get("title") or "")
     header = values.get("header-includes", "")

@@ -57,7 +57,8 @@ _STEP = re.compile(
 _IN_MARKDOWN = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{(?P<literal>literal)?include\}[ \t]+(?P<file>[^\n]{1,200})\n"
     r"(?:[ \t]*:[^\n]*\n|[ \t]*\n){0,20}(?P=fence)[ \t]*$"
-    r"|^[ \t]*!\[\[(?P<note>[^\[\]|#\n]{1,200})[^\[\]\n]*\]\][ \t]*$"
+    r"|^[ \t]*!\[\[(?P<note>[^\[\]|#\n]{1,200})(?:#(?P<section>[^\[\]|\n]{1,200}))?"
+    r"[^\[\]\n]*\]\][ \t]*$"
     r"|^[ \t]*\{\{<[ \t]*include[ \t]+(?P<part>[^\s<>]{1,200})[ \t]*>\}\}[ \t]*$"
     r"|^[ \t]*-{1,2}8<-{1,2}[ \t]+\"(?P<snippet>[^\"\n]{1,200})\"[ \t]*$"
     r"|^[ \t]*\{\{#include[ \t]+(?P<chapter>[^\s{}:]{1,200})(?::(?P<lines>[\w:-]{1,99}))?\}\}"
@@ -124,14 +125,19 @@ class SourceInputs:
             self._read.update(files.encode("utf-8", "surrogatepass"))
             self.source = self._read.hexdigest()
 
-    def _take(self, file: Path | None, depth: int, stays: bool = False) -> str | None:
-        """Return the text of a file that is taken in now; None if it was already.
+    def _take(
+        self, file: Path | None, depth: int, stays: bool = False, section: str | None = None
+    ) -> str | None:
+        """Return the text of a file that is taken in now, perhaps for a section.
 
-        A file that `stays` is a document of its own too.
+        It is None if that was taken in already. A file that `stays` is a document of its own too.
         """
-        if file is None or file in self._once or depth >= _DEEPEST:
+        if file is None or depth >= _DEEPEST:
             return None
-        self._once.add(file)
+        part = Path(f"{file}#{section}") if section else file
+        if part in self._once or (section and len(self._once) > _MOST_REGIONS):
+            return None
+        self._once.add(part)
         if not stays:
             self.taken[file] = None
         if self._in_body:
@@ -272,21 +278,26 @@ class SourceInputs:
 
     def _markdown(self, text: str, path: Path, depth: int) -> str:
         def content(command: re.Match[str]) -> str:
-            name = (command["chapter"] or command[command.lastgroup or 0]).strip()
+            name = command["note"] or command["chapter"] or command[command.lastgroup or 0]
+            name = name.strip()
             file = self._file((path.parent,), name, f"{name}.md")
             if file is None:
-                return command[0]
+                return "" if command["snippet"] else command[0]
             if command["literal"]:
                 return f"{command['fence']}\n{self.read(file)}\n{command['fence']}"
             included = None
             if command["lines"]:
                 return self._region(file, command["lines"])
             if file.suffix.lower() in MARKDOWN:
-                included = self._take(file, depth, stays=command["note"] is not None)
+                included = self._take(file, depth, command["note"] is not None, command["section"])
             if included is None:
                 return ""
             _, begin = front_matter(included)
-            return self._markdown(included[begin:], file, depth + 1)
+            included = _section_of(included[begin:], command["section"])
+            included = self._markdown(included, file, depth + 1)
+            if command["note"]:  # a quote has no sections
+                included = "> " + included.replace("\n", "\n> ") + "\n"
+            return included
 
         if not any(mark in text for mark in _MARKS):
             return text
@@ -381,6 +392,20 @@ def planned(
             del plan.inputs[path]
         shown |= dict.fromkeys(body - shown.keys(), path)
     return plan
+
+
+def _section_of(note: str, named: str | None) -> str:
+    """Return the section below a heading of a note, or the paragraph with a mark like `^a1`."""
+    name = (named or "").rpartition("#")[2].strip()
+    if not name:
+        return note
+    if name.startswith("^"):
+        return "".join(each for each in note.split("\n\n") if each.rstrip().endswith(name))
+    heading = re.search(rf"^(#{{1,6}})[ \t]+{re.escape(name)}[ \t]*$", note, re.MULTILINE)
+    if heading is None:
+        return ""
+    end = re.compile(rf"^#{{1,{len(heading[1])}}}[ \t]", re.MULTILINE).search(note, heading.end())
+    return note[heading.start() : end.start() if end else len(note)]
 
 
 def _words(text: str) -> int:

@@ -117,6 +117,50 @@ MARKDOWN: dict[str, tuple[str, list[Document]]] = {
         "# T\n\n{{#title Other}}\n\n{{#playground ../a.rs editable}}\n\nText \\\\(x\\\\).\n",
         [("T", "Text .", ["x"])],
     ),
+    "roles in the title of a directive": (
+        "# T\n\n:::{prf:lemma} On {math}`L^1`\n:label: l\nOf $f$.\n:::\n\n"
+        ":::{admonition} {octicon}`book` Proof of {eq}`e`\n`code` here.\n:::\n",
+        [("T", "Proof of code here.", []), ("T › Lemma: On $L^1$", "Of .", ["f"])],
+    ),
+    "roles and spans with text": (
+        "# T\n\nGet {download}`the tables <t.csv>`, [in red]{.red} and $a &lt; b$.\n",
+        [("T", "Get the tables, in red and .", ["a < b"])],
+    ),
+    "titles in brackets, exports": (
+        "# T\n\nexport const Box = () => {\n  return 1;\n};\n\n:::tip[The $k$-th]\nText.\n:::\n",
+        [("T", "The -th Text.", ["k"])],
+    ),
+    "marks of mkdocs-material": (
+        "# Sums :material-sigma:\n\nBy hand (1)\n{ .annotate }\n\n:smile: ^^new^^, ==so $n$==, "
+        "a == b, 10:30:45.\n\n--8<-- \"none.md\"\n",
+        [("Sums", "By hand (1) new, so , a == b, 10:30:45.", ["n"])],
+    ),
+    "captions of bookdown": (
+        "# T\n\n(ref:plot) Of $c$.\n",
+        [("T", "Of .", ["c"])],
+    ),
+    "raw text and examples of pandoc": (
+        "# T\n\n(@one) Of $x$.\n\nAs (@one) says, `\\small`{=latex} text.\n\n"
+        "```{=html}\n<b>raw</b>\n```\n",
+        [("T", "Of . As says, text.", ["x"])],
+    ),
+    "a grid table of pandoc": (
+        "# T\n\n+-----+---+\n| Of  | n |\n+=====+===+\n| $a$ | 2 |\n+-----+---+\n| b   | 3 |\n"
+        "+-----+---+\n",
+        [("T", "Of n 2 b 3", ["a"])],
+    ),
+    "the title block of pandoc": (
+        "% Of rings\n  and fields\n% A. Writer\n\nText $r$.\n",
+        [("Of rings", "Text .", ["r"])],
+    ),
+    "a bar in code of a table": (
+        "# T\n\n| a | b |\n|---|---|\n| `x\\|y` | `z` |\n\nNot `x\\|y`.\n",
+        [("T", "a b x|y z Not x\\|y.", [])],
+    ),
+    "money beside roles": (
+        "# T\n\nPay $5, or $6 with {math}`n` sold and $7 later, $8 for `it` and $9.\n",
+        [("T", "Pay $5, or $6 with sold and $7 later, $8 for it and $9.", ["n"])],
+    ),
 }  # fmt: skip
 
 
@@ -190,6 +234,40 @@ def test_a_chapter_of_mdbook_takes_in_lines_of_another_once(tmp_path: Path) -> N
         ("", "Zero.", []),
         ("Two", "For .", ["p"]),
     ]
+
+
+def test_an_embedded_note_has_no_sections_in_another(tmp_path: Path) -> None:
+    files = {
+        "Host.md": "# Host\n\nBefore.\n\n![[Nets#Limits]]\n\nBetween.\n![[Nets#^a1b2]]\n"
+        "![[Nets#None]]\n\nAfter.\n\n## Next\n\n![[Nets]]\nEnd.\n",
+        "Nets.md": "# Nets\n\nTop.\n\n## Limits\n\nOf $l$.\n\n### Deep\n\nDeeper.\n\n"
+        "## Other\n\nRest ^a1b2\n",
+    }
+    assert documents(tmp_path, files) == [
+        ("Host", "Before. Limits Of . Deep Deeper. Between. Rest After.", ["l"]),
+        ("Host › Next", "Nets Top. Limits Of . Deep Deeper. Other Rest End.", ["l"]),
+        ("Nets", "Top.", []),
+        ("Nets › Limits", "Of .", ["l"]),
+        ("Nets › Limits › Deep", "Deeper.", []),
+        ("Nets › Other", "Rest", []),
+    ]
+
+
+def test_a_link_by_a_shortcode_refers_to_its_file(tmp_path: Path) -> None:
+    files = {
+        "2020-01-02-zeta.md": "# Zeta\n\nA sum.\n",
+        "a.md": '# T\n\nSee [the sum]({{< ref "2020-01-02-zeta.md" >}}), [part]({% post_url '
+        '2020-01-02-zeta %}), [it]({{ site.url }}/2020-01-02-zeta.html), [top]({{< ref "#t" >}}), '
+        "[none]({{ }}).\n",
+    }
+    zeta, host = read(tmp_path, files)
+    assert host["words"] == "See the sum, part, it, top, none."
+    assert host["references"] == [zeta["id"]]
+
+
+def test_a_comment_of_myst_is_no_title(tmp_path: Path) -> None:
+    text = "% hidden\n% and this\n\n# T\n\nText.\n"
+    assert documents(tmp_path, {"conf.py": "", "a.md": text}) == [("T", "Text.", [])]
 
 
 def test_a_note_has_the_name_of_its_file_and_is_referred_to_by_it(tmp_path: Path) -> None:
