@@ -12,6 +12,8 @@ _SHORT_WORD = re.compile(r"(?<![A-Za-z])[a-z]{2,}")
 _AMOUNT = re.compile(r"\s?[0-9][0-9.,]*")
 _ENDS_WITH_AMOUNT = re.compile(r"[0-9][kmKM]?\s?\Z")
 _BEFORE = re.compile(r"(?:(?P<amount>[0-9]\s?)|(?<![A-Za-z\\])(?P<currency>[A-Z]{1,3}))\$\Z")
+_OTHERS = re.compile(r"(?<!\\)\\\(|`[^`'\n]+`")  # formulas and code
+_OF_WORDS = re.compile(r"\\(?:text|mbox)")  # may hold these
 _MARKS = frozenset(" \n\t,.;:/)–—-")  # which follow an amount
 _LONGEST = 1000  # characters between two dollars of prose
 
@@ -19,6 +21,8 @@ _LONGEST = 1000  # characters between two dollars of prose
 def is_money(text: str, begin: int, end: int) -> bool:
     """Return whether prose is between two dollars; it begins after the first of them."""
     between = text[begin:end]
+    if _OTHERS.search(between) and not _OF_WORDS.search(between):
+        return True
     if not between or end - begin > _LONGEST or not _SIGNS_OF_FORMULAS.isdisjoint(between):
         return False
 

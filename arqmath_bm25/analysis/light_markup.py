@@ -36,6 +36,7 @@ _IN_LINES = [
     (re.compile(pattern), written)
     for pattern, written in (
         (r"\[\[[^\[\]\n]+\.(?:png|jpe?g|gif|svg|pdf)\]\]", ""),
+        (r"\[\[(?:#|(?=(?:eq|fig|tab|tbl|thm|lem|sec|def):))([^\[\]\n]+)\]\]", r"{ref}`\1`"),
         (r"\[\[(?:\w+:|[#*])?([^\[\]\n]+)\]\]", r"\1"),
         (r"\[\[[^\[\]\n]+\]\[([^\[\]\n]*)\]\]", r"\1"),
         (r"(?<![^\s(])([~=])(\S(?:[^~=\n]*\S)?)\1(?=[\s.,;:!?)]|\Z)", r"`\2`"),
@@ -49,7 +50,7 @@ _IN_LINES = [
 ]
 _CODE_BLOCKS = ("src", "example")
 _HIDDEN_BLOCKS = ("export", "comment")
-_PLANNING = re.compile(r"(?:SCHEDULED|DEADLINE|CLOSED):[ \t]")
+_PLANNING = re.compile(r"(?:SCHEDULED|DEADLINE|CLOSED|CLOCK):[ \t]")
 _OPTIONS = re.compile(r":options[ \t]{1,9}\[([^\[\]]*)\]")  # of a block: its title
 _RULE = re.compile(r"\A(?:-{2,}|={2,})\Z")  # which underlines no heading
 
@@ -60,7 +61,13 @@ def org_markdown(text: str) -> LightText:
     values: dict[str, str] = {}
     heading = code = ""
     in_drawer = False
+    hidden = 0  # the stars of a heading whose tree is a comment
     for line in map(str.strip, text.split("\n")):
+        found = _ORG_HEADING.fullmatch(line)
+        if found and (not hidden or len(found["stars"]) <= hidden):
+            hidden = len(found["stars"]) * found["title"].startswith("COMMENT")
+        if hidden:
+            continue
         block = _BLOCK.fullmatch(line)
         if code and (block is None or block["edge"].lower() != "end"):
             if code in _CODE_BLOCKS:
@@ -92,9 +99,10 @@ def org_markdown(text: str) -> LightText:
             if own and own["key"].upper() == "CUSTOM_ID" and heading:
                 written[-1] = f"{heading} {{#{own['value'].strip()}}}\n"
         elif not line.startswith("# ") and line != "#" and not _PLANNING.match(line):
-            found = _ORG_HEADING.fullmatch(line)
             heading = f"{'#' * min(6, len(found['stars']))} {found['title']}" if found else ""
             line = heading or line
+            if line and "NAME" in values:
+                written.append(f"\n({values.pop('NAME')})=\n")
             for pattern, markdown in _IN_LINES:
                 line = pattern.sub(markdown, line)
             if line.startswith("|") and not "".join(written[-1:]).strip().startswith("|"):
@@ -130,7 +138,7 @@ _TITLE = re.compile(
 _LABEL = re.compile(r"(?<!\s)\s*<([\w:.-]+)>")
 _REFERENCE = re.compile(r"(?<![\w@])@([A-Za-z][\w:-]*(?:\.\w+)*)(?:\[[^\[\]\n]{0,99}\])?")
 _BRACKET = re.compile(r"(?P<open>[(\[{])|(?P<close>[)\]}])")
-_FORMULA = re.compile(r"\$([^$]*)\$")
+_FORMULA = re.compile(r"(?<!\\)\$((?:[^$\\]|\\.)*)\$", re.DOTALL)
 
 
 def typst_markdown(text: str) -> LightText:

@@ -119,7 +119,6 @@ _AROUND = re.compile(
 _RAW = re.compile(r"\{=[a-z]+\}")  # of pandoc, after code
 _ROW = re.compile(r"^[ \t>]*\|[^\n]*\Z", re.MULTILINE)
 _LONGEST_ROW = 500
-_CODE = re.compile(r"`[^`'\n]+`")  # but `quotes' of TeX
 _ENTITY = re.compile(r"&(?:lt|gt|amp);")
 
 _TARGET = re.compile(r"[^\s\"'<>%{}()]+")  # in a shortcode
@@ -243,7 +242,10 @@ class _Lines:
                 written, end = self._formula(text, begin)
             parts += text[done:begin], written
             done = end
-        return _AROUND.sub(r"\1\3", "".join([*parts, text[done:]]))
+        written = "".join([*parts, text[done:]])
+        if _SPAN in written or "==" in written or "^^" in written:
+            written = _AROUND.sub(r"\1\3", written)
+        return written
 
     def _code(self, text: str, begin: int, end: int) -> tuple[str, int]:
         ticks = text[begin:end]
@@ -370,12 +372,7 @@ def _between_dollars(
         return None
     stop = closing.end() - 1
     latex = text[start:stop]
-    if (
-        not latex.strip()
-        or _BLANK_LINE.search(latex)
-        or is_money(text, start, stop)
-        or _CODE.search(latex)
-    ):
+    if not latex.strip() or _BLANK_LINE.search(latex) or is_money(text, start, stop):
         return None
     if not loose:
         has_blank = latex[0].isspace() or latex[-1].isspace()

@@ -54,7 +54,7 @@ class _PretextWriter:
         if not isinstance(name, str) or name in _DROPPED:
             return ""
         if name in ("m", "me", "men", "md", "mdn"):
-            return markup.formula(_latex(element), name != "m")
+            return self._formula(element, level)
         if name == "xref":
             targets = element.get("ref") or element.get("first") or ""
             references = map(markup.reference, re.split(r"[\s,]+", targets.strip()))
@@ -68,11 +68,27 @@ class _PretextWriter:
             return "" if is_written else f"<strong>{self._inner(element, level)}</strong> "
 
         inner = self._inner(element, level)
+        if name == "fn":
+            return f" ({inner})"
         if name in _INLINE:
             return f"<{_INLINE[name]}>{inner}</{_INLINE[name]}>"
         if name in _BLOCKS:
             return f"<{_BLOCKS[name]}>{inner}</{_BLOCKS[name]}>\n"
         return inner or _TABLE["characters"].get(name, "")
+
+    def _formula(self, element: Any, level: int) -> str:
+        """Return a formula, or those between the words that interrupt its rows."""
+        written: list[str] = []
+        rows: list[str] = []
+        for child in element:
+            if child.tag == "intertext":
+                written += _aligned(rows), f" {self._inner(child, level)} "
+                rows = []
+            elif child.tag == "mrow":
+                rows.append(_text(child))
+        if rows:
+            return "".join([*written, _aligned(rows)])
+        return markup.formula(_latex(_text(element)), element.tag != "m")
 
     def _inner(self, element: Any, level: int) -> str:
         """Return the content of an element as HTML."""
@@ -109,11 +125,11 @@ def _text(element: Any) -> str:
     return "".join(element.itertext())
 
 
-def _latex(element: Any) -> str:
-    """Return the LaTeX of a formula; rows are lines of one formula."""
-    latex = _text(element)
-    rows = [_text(row) for row in element.iter("mrow")]
-    if rows:
-        lines = r"\\".join(rows)
-        latex = rf"\begin{{aligned}}{lines}\end{{aligned}}"
-    return _SIGN.sub(lambda sign: _SIGNS[sign[0]], latex)
+def _aligned(rows: list[str]) -> str:
+    """Return rows as one formula."""
+    lines = r"\\".join(rows)
+    return markup.formula(_latex(rf"\begin{{aligned}}{lines}\end{{aligned}}"), True)
+
+
+def _latex(text: str) -> str:
+    return _SIGN.sub(lambda sign: _SIGNS[sign[0]], text)

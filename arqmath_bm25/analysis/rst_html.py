@@ -27,6 +27,7 @@ _DROPPED = names_in(_TABLE["dropped"])
 _CODE = names_in(_TABLE["code"])
 _DIRECTIVE = re.compile(r"^[ \t]*\.\.[ \t]+([\w:+.-]+)::", re.MULTILINE)
 _ROLE = re.compile(r":([A-Za-z][\w:+.-]{0,40}):`")
+_BARE = re.compile(r'<a href="#([^"<>]*)">(?=</a>)')  # a reference without a text
 _SETTINGS = {
     "_disable_config": True,
     "docinfo_xform": True,
@@ -43,10 +44,10 @@ _SETTINGS = {
 def rst_html(text: str) -> str:
     """Return reStructuredText as HTML. Any string is read."""
     text = markup.PRIVATE.sub(" ", text)
-    for name in set(_DIRECTIVE.findall(text)):
-        known = name.lower() in directives._directive_registry
+    for name in set(map(str.lower, _DIRECTIVE.findall(text))):
+        known = name in directives._directive_registry
         if not known or name in ("math", "code", "code-block", "sourcecode"):
-            directives.register_directive(name.lower(), _Block)
+            directives.register_directive(name, _Block)
     for name in set(_ROLE.findall(text)):
         if name.lower() not in roles._role_registry or name == "index":
             roles.register_local_role(name.lower(), _role)
@@ -57,7 +58,11 @@ def rst_html(text: str) -> str:
             parser=Parser(inliner=_inliner()),
             settings_overrides=_SETTINGS,
         )
-        return "".join(_written(tree, 0))
+        titles = {}
+        for section in tree.findall(nodes.section):
+            titles.update(dict.fromkeys(section["names"], "".join(_children(section[0], 0))))
+        html = "".join(_written(tree, 0))
+        return _BARE.sub(lambda link: link[0] + titles.get(link[1], ""), html)
     except (SystemMessage, RecursionError):
         return f"<p>{markup.plain(text)}</p>"
 
@@ -118,7 +123,7 @@ class _Block(Directive):  # type: ignore[misc]
 
     def run(self) -> list[nodes.Node]:
         """Return the nodes of the directive."""
-        name = self.name.rpartition(":")[2].rstrip("*")
+        name = self.name.lower().rpartition(":")[2].rstrip("*")
         title = "".join(self.arguments)
         label = self.options.get("label") or self.options.get("name") or ""
         content = "\n".join(self.content)
@@ -168,8 +173,8 @@ def _written(node: Any, level: int) -> Iterator[str]:
     elif name in ("literal_block", "doctest_block"):
         yield markup.code_block(node.astext())
     elif name == "title" and node.parent.tagname == "section":
-        names = node.parent["names"]
-        label = "".join(names[1:][-1:])
+        explicit = filter(node.document.nametypes.get, node.parent["names"])
+        label = "".join([*explicit][-1:])
         yield markup.heading_start(level, label, 0, 0)
         yield from _children(node, level)
         yield f"</h{min(level + 1, 6)}>\n"

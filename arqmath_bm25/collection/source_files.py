@@ -399,13 +399,21 @@ def _notebook_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePar
     """Split a notebook at the headings of its Markdown cells; code and its output are code."""
     sources = []
     try:
-        for cell in parse_json(text)["cells"]:
-            sources.append((cell["cell_type"], "".join(cell["source"])))
+        notebook = parse_json(text)
+        sheets = notebook.get("worksheets", [notebook])  # of nbformat 3
+        for cell in chain.from_iterable(sheet["cells"] for sheet in sheets):
+            source = "".join(cell["input"] if "input" in cell else cell["source"])
+            if cell["cell_type"] == "heading":
+                sources.append(("markdown", f"{'#' * cell['level']} {source}"))
+            else:
+                sources.append((cell["cell_type"], source))
             outputs = cell.get("outputs")
             if isinstance(outputs, list):
                 sources += chain.from_iterable(map(_outputs, outputs))
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{path}: expected a Jupyter notebook, as nbformat 4 has it") from None
+        raise InputError(
+            f"{path}: expected a Jupyter notebook, as nbformat 3 or 4 has it"
+        ) from None
 
     blocks = []
 

@@ -360,6 +360,64 @@ End.
         [("One", "Old . ring A set.", ["o"]), ("One › Two", "End.", []),
          ("One › Two › Lemma: Zorn", "Of .", ["c"])],
     ),
+    "labels and capitals of Sphinx": (
+        "a.rst",
+        """Nets
+====
+
+By :ref:`limits`.
+
+.. _limits:
+
+Limits
+------
+
+.. MATH:: l
+
+.. Note:: Of :math:`m`.
+""",
+        [("Nets", "By Limits.", []), ("Nets › Limits", "Of .", ["l", "m"])],
+    ),
+    "names and comments of org": (
+        "a.org",
+        """* Sums
+CLOCK: [2020-01-01 Wed 10:00]
+By [[eq:s]] and [[#more]].
+#+NAME: eq:s
+\\begin{equation}
+s
+\\end{equation}
+#+begin_theorem
+Of $t$.
+#+end_theorem
+* COMMENT Not this
+** Nor this
+$h$
+* Ends
+Text.
+""",
+        [("Sums", "By and . Of .", ["\\begin{equation} s \\end{equation}", "t"]),
+         ("Ends", "Text.", [])],
+    ),
+    "money of Typst": (
+        "a.typ", "Pay \\$5, not \\$6, at once.\n", [("", "Pay $5, not $6, at once.", [])]
+    ),
+    "notes within lines of PreTeXt": (
+        "a.ptx",
+        """<section><title>One</title><paragraphs><title>First</title><p>Of 3<fn>Foot.</fn>, as
+<latex/> has.</p></paragraphs><p>Then <md><mrow>a \\amp = b</mrow><intertext>hence</intertext>
+<mrow>c \\lt d</mrow></md></p></section>""",
+        [("One", "First Of 3 (Foot.), as LaTeX has. Then hence",
+          ["\\begin{aligned}a & = b\\end{aligned}", "\\begin{aligned}c < d\\end{aligned}"])],
+    ),
+    "a notebook of nbformat 3": (
+        "a.ipynb",
+        """{"nbformat": 3, "worksheets": [{"cells": [
+{"cell_type": "heading", "level": 2, "source": ["Sums"]},
+{"cell_type": "markdown", "source": "Of $s$."},
+{"cell_type": "code", "input": ["1 + 1"], "outputs": []}]}]}""",
+        [("Sums", "Of . 1 + 1", ["s"])],
+    ),
     "footnotes of LaTeXML and pandoc": (
         "a.html",
         """<!DOCTYPE html><html><head><title>T</title></head><body><p>Flat<span

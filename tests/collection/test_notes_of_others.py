@@ -86,6 +86,7 @@ MONEY_AND_FORMULAS = [
     ("it costs 5$ if $y$ is even", "y"),
     ("a $20 prize for $z+1$ guesses", "z+1"),
     ("price 100 $. If $a_1$ falls, sell", "a_1"),
+    ("from $10 to $20 for \\(n\\) of them, or $3 each", "n"),
 ]
 PLAIN_LINES = [
     "a set {a} and {b}", "the list [[1,2],[3,4]] of lists", "ask @alice and @bob",
