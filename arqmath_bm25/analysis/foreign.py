@@ -35,6 +35,15 @@ _TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z][^\s<>/]{0,40})[^<>]*+>", re.IGNOR
 _NOT_NESTED = names_in("br hr img p li dt dd tr td th meta link input wbr col")
 _DEEPEST_READ = 200  # nested tags; a parser takes quadratic time for more
 _DEEPEST = 100  # nested tags to write; of deeper ones only the text is written
+# The heads of statements of LaTeXML, sphinx-proof, PreTeXt, Quarto, bookdown and pandoc.
+_HEADS = (
+    "h6.ltx_title_theorem, h6.ltx_title_proof, .admonition-title, .heading, "
+    "p:first-child > :is(span, strong, em):first-child"
+)
+_HEAD = re.compile(
+    r"(?P<name>[^\W\d_]+)(?:[^\d(]{0,99}?\d[\d.]*)?[\s.:]*(?:\((?P<title>.*)\)\Z|(?P<rest>.*))"
+)
+_WORD = re.compile(r"[^\W_]")
 _SCRIPTS = {"sub": "_", "sup": "^"}
 _TEXT_CHILD = "-text"
 TagAttributes = dict[str, str | None]
@@ -56,6 +65,9 @@ def as_post(html: str) -> Page:
         return Page("", "")
 
     writer = _Writer(has_scripts=_TEX_SCRIPT.search(html) is not None)
+    macros = tree.css_first("#latex-macros > span")  # of PreTeXt
+    if macros is not None:
+        writer.parts.append(markup.formula(_content_latex(macros) or ""))
     writer.write(_content(tree))
     title = tree.css_first("head > title")
     words = title.text().split() if title else []
@@ -101,6 +113,7 @@ class _Writer:
             has_scripts  # with MathJax 2, a formula is in a script and in its copies
         )
         self._open: list[str] = []  # tags that are not closed yet
+        self._heads: set[int] = set()  # of statements
 
     def write(self, root: Any) -> None:
         """Write an element with everything below it, without recursion: pages may be deep."""
@@ -126,9 +139,9 @@ class _Writer:
                 formula = markup.formula(latex, _is_display(node, attributes))
                 self.parts.append(formula if latex.strip() else " ")
                 node = following
-            elif _is_hidden(node.tag, attributes, inside):
+            elif node.mem_id in self._heads or _is_hidden(node, attributes, inside):
                 node = following
-            elif node.tag == "div" and self._write_statement(node, attributes):
+            elif node.tag in _TABLE["boxes"] and self._write_statement(node, attributes):
                 path.append((following, "div", inside))
                 node = node.child
             else:
@@ -138,19 +151,23 @@ class _Writer:
                 node = node.child
 
     def _write_statement(self, node: Any, attributes: TagAttributes) -> bool:
-        """Write the start tag and the title of a statement or proof of LaTeXML, if it is one."""
-        heading = node.css_first("h6.ltx_title_theorem, h6.ltx_title_proof")
-        if heading is None or not _has_class(attributes, "statements"):
+        """Write the start tag and the title of a statement or a proof, if it is one."""
+        classes = (attributes.get("class") or "").split()
+        names = {markup.NAMED.get(each.removeprefix("hidden")) for each in classes} - {None}
+        if not names and not _has_class(attributes, "statements"):
+            return False
+        heading = node.css_first(_HEADS)
+        head = heading and _HEAD.match(" ".join(heading.text().split()).rstrip(" .:"))
+        if not head:
+            return False
+        is_of_latexml = "ltx_title" in (heading.attributes.get("class") or "")
+        if not is_of_latexml and markup.NAMED.get(head["name"].lower()) not in names:
             return False
 
-        number = heading.css_first(".ltx_tag")
-        text = " ".join(heading.text().split())
-        name, title = text, ""
-        if number is not None:
-            name = " ".join(number.text().split())
-            title = text.removeprefix(name).strip(" .()")
-        words = re.findall(r"[^\W\d_]+", name) or [""]
-        opening, after = markup.statement(words[0].lower(), attributes.get("id") or "", title)
+        self._heads.add(heading.mem_id)
+        label = attributes.get("id") or heading.attributes.get("id") or ""
+        title = head["title"] or head["rest"] or ""
+        opening, after = markup.statement(head["name"].lower(), label, title)
         self.parts += opening, escape(title, quote=False), after
         self._open.append("div")
         return True
@@ -172,6 +189,8 @@ class _Writer:
         kept = ""
         if tag == "a":
             kept = _kept(attributes, ("href",))
+        elif tag in _TABLE["headings"]:
+            kept = _kept(attributes, ("id",))
         if attributes.get("class") == "ltx_note_outer":  # within a word
             self.parts.append(" ")
         self.parts.append(f"<{tag}{kept}>")
@@ -272,8 +291,9 @@ def _is_display(node: Any, attributes: TagAttributes) -> bool:
     return False
 
 
-def _is_hidden(tag: str | None, attributes: TagAttributes, inside: int) -> bool:
+def _is_hidden(node: Any, attributes: TagAttributes, inside: int) -> bool:
     """Return whether an element is invisible in a browser, or no content of a page."""
+    tag = node.tag
     if tag is None:  # a processing instruction
         return True
     if tag in _TABLE["dropped"] or tag.startswith("!") or tag.startswith("-"):
@@ -282,6 +302,10 @@ def _is_hidden(tag: str | None, attributes: TagAttributes, inside: int) -> bool:
         return not inside
 
     if "hidden" in attributes or attributes.get("aria-hidden") == "true":
+        return True
+    if tag == "a" and node.parent.tag in _TABLE["headings"] and not _WORD.search(node.text()):
+        return True
+    if "fnref" in (attributes.get("id") or ""):  # the number of a footnote
         return True
     if "data-reference-type" in attributes:  # pandoc writes the label of a reference
         return True

@@ -426,6 +426,41 @@ class="ltx_note_mark">1</sup>Foot</span></span>.</p>
 <p>Note<a class="footnote-back" href="#a">up</a></p></body></html>""",
         [("T", "Flat Foot. Note", [])],
     ),
+    "headings, footnotes and statements of pandoc": (
+        "a.html",
+        """<!DOCTYPE html><html><head><title>T</title></head><body>
+<h1 id="rings"><span class="header-section-number">1</span> Of rings <a href="#rings">#</a></h1>
+<p>Flat<a href="#fn1" id="fnref1"><sup>1</sup></a> and <a href="#x">it</a>.</p>
+<div id="t" class="theorem"><p><strong>Theorem 1</strong> (Artin). Each <em>one</em>.</p></div>
+<div class="proof"><p><em>Proof.</em> By hand.</p></div>
+<div class="example"><p>An <em>easy</em> case.</p></div></body></html>""",
+        [("Of rings", "Flat and it. An easy case.", []),
+         ("Of rings › Theorem", "(Artin). Each one. By hand.", [])],
+    ),
+    "statements of Sphinx, Quarto and bookdown": (
+        "a.html",
+        """<!DOCTYPE html><html><head><title>T</title></head><body><h1>Gains</h1>
+<div class="math"><span class="eqno">(1)</span>\\[x\\]</div>
+<div class="proof lemma admonition" id="k"><p class="admonition-title"><span>Lemma 2 </span>
+(Of \\(k\\))</p><section><p>It is.</p></section></div>
+<div id="q" class="definition"><p><span class="theorem-title"><strong>Definition 3 (Line)</strong>
+</span> It goes.</p></div>
+<div class="theorem"><p><span id="thm:p" class="theorem"><strong>Theorem 2.1  (Sides) </strong>
+</span>They add.</p></div></body></html>""",
+        [("Gains", "", ["x"]), ("Gains › Lemma: Of $k$", "It is.", []),
+         ("Gains › Definition: Line", "It goes.", []),
+         ("Gains › Theorem: Sides", "They add.", [])],
+    ),
+    "pages of PreTeXt": (
+        "a.html",
+        """<!DOCTYPE html><html><head><title>T</title></head><body>
+<div id="latex-macros"><span class="process-math">\\(\\newcommand{\\N}{\\mathbb N}\\)</span></div>
+<main><h2 class="heading"><span class="codenumber">6</span> <span>Sets</span></h2>
+<p>In <span class="process-math">\\(\\N\\)</span>.</p>
+<article class="theorem" id="l"><h3 class="heading"><span>Theorem</span> <span>6.2</span>
+<span>Lagrange.</span></h3><div>It divides.</div></article></main></body></html>""",
+        [("T › Sets", "In .", ["\\mathbb N"]), ("T › Sets › Theorem: Lagrange", "It divides.", [])],
+    ),
     "characters and links of PreTeXt": (
         "a.ptx",
         """<section xml:id="s"><title>One</title>
@@ -442,6 +477,15 @@ class="ltx_note_mark">1</sup>Foot</span></span>.</p>
 def test_another_form_is_read_as_its_manual_says(tmp_path: Path, name: str) -> None:
     file, text, expected = FORMS[name]
     assert documents(tmp_path, {file: text}) == expected
+
+
+def test_a_section_of_a_page_has_the_id_of_its_heading(tmp_path: Path) -> None:
+    page = (
+        "<!DOCTYPE html><html><body><h1>Nets</h1><p>By <a href='#lim'>limits</a>.</p>"
+        "<h2 id='lim'>All limits</h2><p>Text.</p></body></html>"
+    )
+    nets, limits = read(tmp_path, {"a.html": page})
+    assert nets["references"] == [limits["id"]] == ["a.html#lim"]
 
 
 def test_settings_of_pretext_are_no_text(tmp_path: Path) -> None:
