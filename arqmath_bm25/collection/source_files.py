@@ -363,9 +363,10 @@ def _markdown_parts(
         header = [header]
     macros = preamble_macros("\n".join([inputs.macros, *map(str, header), *definitions(values)]))
     parts = _parts(html, text, "markdown", title, macros, (begin, len(text)))
-    tags = tuple(
-        dict.fromkeys(_tags([values.get(key) for key in ("tags", "keywords", "categories")]))
-    )
+    listed = [values.get(key) for key in ("tags", "keywords", "categories")]
+    if "layout" in values:  # of Jekyll, which has blanks between tags
+        listed = [each.split() if isinstance(each, str) else each for each in listed]
+    tags = tuple(dict.fromkeys(_tags(listed)))
     first = parts[0]
     if _WIKI_LINK.search(text) and not first.title and all(part.level != 1 for part in parts):
         first = first._replace(title=path.stem)

@@ -265,6 +265,14 @@ def test_a_link_by_a_shortcode_refers_to_its_file(tmp_path: Path) -> None:
     assert host["references"] == [zeta["id"]]
 
 
+def test_tags_of_jekyll_have_blanks_between_them(tmp_path: Path) -> None:
+    values = "tags: rings, fields\ncategories: pure maths\n---\nText.\n"
+    files = {"a.md": f"---\nlayout: post\n{values}", "b.md": f"---\ntitle: B\n{values}"}
+    jekyll, other = read(tmp_path, files)
+    assert jekyll["tags"] == ["rings", "fields", "pure", "maths"]
+    assert other["tags"] == ["rings", "fields", "pure maths"]
+
+
 def test_a_comment_of_myst_is_no_title(tmp_path: Path) -> None:
     text = "% hidden\n% and this\n\n# T\n\nText.\n"
     assert documents(tmp_path, {"conf.py": "", "a.md": text}) == [("T", "Text.", [])]
