@@ -72,12 +72,12 @@ class Place:
 
     def check_data_of(self, run: Path, made_of: Provenance) -> None:
         """Raise InputError if DATA is to be given, as a run was not made of the sample."""
-        if self.data is not None:
+        if self.data is not None or not made_of.sha256:
             return
         of_sample = []
         with suppress(InputError):  # it has no documents of one's own
-            of_sample = configured(made_of.task).index_task.sources(self.collection)
-        if made_of.sha256 in ("", digest_of_sources(sources(of_sample))):
+            of_sample = configured(detect_task(run)).index_task.sources(self.collection)
+        if made_of.sha256 == digest_of_sources(sources(of_sample)):
             return
 
         qrels = f", judged by {made_of.qrels}" if made_of.qrels else ""
