@@ -258,7 +258,7 @@ def ir_metadata(
     }
 
     # Task 3 ranks with the settings of Task 1.
-    ranking = settings.get("ranking", {}).get("settings", settings)
+    ranking = settings.get("ranking", settings)
     text = ranking.get("analysis", {}).get("text", {})
     stop_words = "none"
     if text.get("stop_words"):

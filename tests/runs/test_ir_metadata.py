@@ -11,6 +11,7 @@ from program import arqmath
 
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.runs.run_writing import ir_metadata
+from arqmath_bm25.tasks import configured
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
@@ -56,6 +57,15 @@ def test_a_manifest_is_read_as_the_standard_s_tools_read_it(tmp_path: Path) -> N
     before = path.read_bytes()
     arqmath(*run, "--indexes", tmp_path, "--jobs", "1", "--overwrite")
     assert path.read_bytes() == before
+
+
+def test_a_run_of_task_3_names_the_ranking_of_task_1() -> None:
+    task1 = configured("task1").settings.model_dump(mode="json")
+    task3 = configured("task3").settings.model_dump(mode="json")
+    ranked = ir_metadata("task1", "name", "command", task1, "both", {})["method"]
+    extracted = ir_metadata("task3", "name", "command", task3, "both", {})["method"]
+    assert extracted == ranked
+    assert extracted["indexing"]["stemmer"] == "english"
 
 
 def test_parameters_of_fields_are_told_beside_the_weights_of_fields() -> None:
