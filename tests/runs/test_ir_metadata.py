@@ -96,7 +96,7 @@ def test_what_ranked_is_told(variant: str, method: str, params: dict[str, Any]) 
         "analysis": {}, "bm25": {"k1": 0.9, "b": 0.4},
         "variants": {"text": {"contents": 1}, "near": {"method": "ridge", "profile": 0.2}},
     }  # fmt: skip
-    for made in (settings, {"ranking": {"settings": settings}}):
+    for made in (settings, {"ranking": settings}):
         told = ir_metadata("nlps", "name", "command", made, variant, {})
         assert told["method"]["retrieval"] == [
             {"name": variant, "method": method, "params": params}
