@@ -73,7 +73,7 @@ _FORMS = {
     ".xml": "pretext",
 }
 _PERCENT = re.compile(r"(?<!\\)%")  # It begins no comment in a title, which is one line.
-Row = tuple[int, bytes]  # its byte offset in its file, and the row itself
+PlacedRow = tuple[int, bytes]  # its byte offset in its file, and the row itself
 RowReader = Callable[[str, str], "UserDocument"]  # of where a row is, for messages, and its text
 _ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -221,7 +221,7 @@ def corpus_in(data: Path) -> Path | None:
     return None
 
 
-def read_documents(path: Path) -> Iterator[tuple[UserDocument, Row]]:
+def read_documents(path: Path) -> Iterator[tuple[UserDocument, PlacedRow]]:
     """Read the rows of a file with their offsets.
 
     Raises InputError for a row that is no document, a row with the id of an earlier one, and a file
@@ -243,7 +243,7 @@ def _reader_of(path: Path) -> RowReader:
 
 def _documents(
     path: Path, rows: Iterable[bytes], reader: RowReader
-) -> Iterator[tuple[UserDocument, Row]]:
+) -> Iterator[tuple[UserDocument, PlacedRow]]:
     lines = dict[str, int]()
     offset = 0
 
