@@ -145,6 +145,8 @@ class _Writer:
                 path.append((following, "div", inside))
                 node = node.child
             else:
+                if node.tag in _TABLE["headings"] and "id" not in attributes:
+                    attributes = _of_section(node) or attributes
                 end = self._write_tag(node.tag, attributes)
                 path.append((following, end, inside))
                 inside += node.tag in _TABLE["sections"]
@@ -313,6 +315,14 @@ def _is_hidden(node: Any, attributes: TagAttributes, inside: int) -> bool:
         return True
 
     return _has_class(attributes, "hidden_classes")
+
+
+def _of_section(heading: Any) -> TagAttributes:
+    """Return the attributes of the section that a heading names."""
+    above: TagAttributes = heading.parent.attributes
+    if heading.parent.tag == "section" or "section" in (above.get("class") or "").split():
+        return above
+    return {}
 
 
 def _kept(attributes: TagAttributes, names: tuple[str, ...]) -> str:

@@ -65,7 +65,7 @@ def org_markdown(text: str) -> LightText:
     for line in map(str.strip, text.split("\n")):
         found = _ORG_HEADING.fullmatch(line)
         if found and (not hidden or len(found["stars"]) <= hidden):
-            hidden = len(found["stars"]) * found["title"].startswith("COMMENT")
+            hidden = len(found["stars"]) * (found["title"].split()[:1] == ["COMMENT"])
         if hidden:
             continue
         block = _BLOCK.fullmatch(line)

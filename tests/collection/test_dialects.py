@@ -401,11 +401,12 @@ Of $t$.
 * COMMENT Not this
 ** Nor this
 $h$
+* COMMENTS
 * Ends
 Text.
 """,
         [("Sums", "By and . Of .", ["\\begin{equation} s \\end{equation}", "t"]),
-         ("Ends", "Text.", [])],
+         ("COMMENTS", "", []), ("Ends", "Text.", [])],
     ),
     "money of Typst": (
         "a.typ", "Pay \\$5, not \\$6, at once.\n", [("", "Pay $5, not $6, at once.", [])]
@@ -490,10 +491,12 @@ def test_another_form_is_read_as_its_manual_says(tmp_path: Path, name: str) -> N
 def test_a_section_of_a_page_has_the_id_of_its_heading(tmp_path: Path) -> None:
     page = (
         "<!DOCTYPE html><html><body><h1>Nets</h1><p>By <a href='#lim'>limits</a>.</p>"
-        "<h2 id='lim'>All limits</h2><p>Text.</p></body></html>"
+        "<h2 id='lim'>All limits</h2><p>Text.</p><div class='section' id='s'><h2>Sums</h2>"
+        "<p>See <a href='#lim'>it</a>.</p></div></body></html>"
     )
-    nets, limits = read(tmp_path, {"a.html": page})
-    assert nets["references"] == [limits["id"]] == ["a.html#lim"]
+    nets, limits, sums = read(tmp_path, {"a.html": page})
+    assert nets["references"] == sums["references"] == [limits["id"]] == ["a.html#lim"]
+    assert sums["id"] == "a.html#s"
 
 
 def test_settings_of_pretext_are_no_text(tmp_path: Path) -> None:
