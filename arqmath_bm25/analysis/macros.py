@@ -19,8 +19,8 @@ _LONGEST_FORMULA = 20_000  # characters of a formula after expansion, unless it 
 
 _DEFINES = re.compile(
     r"\\(?:(?P<command>(?:(?:re)?new|provide)command)|(?P<operator>DeclareMathOperator)"
-    r"|(?P<document>(?:New|Renew|Provide|Declare)DocumentCommand)|(?P<pair>DeclarePairedDelimiter)"
-    r"|(?P<alias>let)|[gx]?def)"
+    r"|(?P<document>(?:New|Renew|Provide|Declare)DocumentCommand)|DeclarePairedDelimiter(?P<pair>X(?:PP)?|)"
+    r"|(?P<alias>let)|(?P<def>[gx]?def))"
     r"(?![A-Za-z])"
 )
 _OR_COMMENT = re.compile(rf"(?P<comment>(?<!\\)%[^\n]*+)|{_DEFINES.pattern}")
@@ -28,7 +28,11 @@ _FOLLOWS = re.compile(rf"[ \t]{{0,99}}+{_DEFINES.pattern}")  # another on the sa
 _COMMAND = re.compile(r"\\([A-Za-z]+|.)", re.DOTALL)
 _NAME = re.compile(r"(\*?)\s{0,9}(?:\{\s{0,9})?\\([A-Za-z]+|[^\s{}])\s{0,9}\}?")
 _COUNT = re.compile(r"\s{0,9}\[([0-9])\](?:\s{0,9}\[([^\[\]]{0,100})\])?")
-_HASHES = re.compile(r"(?:\s{0,9}#[1-9])+")
+_NUMBER = re.compile(r"#[1-9]")
+# Of \def: numbers, and signs around them.
+_PARAMETERS = re.compile(r"(?:[^{}#]{0,99}#[1-9]){0,9}[^{}#]{0,99}(?=\{)")
+_PAIR_PARTS = {"": 2, "X": 3, "XPP": 5}
+_SIZE = re.compile(r"\*|\s{0,9}\[[^\[\]]{0,100}\]")  # of a pair of delimiters
 _OPTION = re.compile(r"\s{0,9}\[([^\[\]]{0,100})\]")
 _SIGNATURE = re.compile(r"O\{[^{}]{0,100}\}|[mOos]")  # of \NewDocumentCommand
 _OPTIONAL = re.compile(r"\s{0,9}(?:o|O\{(?P<default>[^{}]{0,100})\})")
@@ -47,11 +51,18 @@ class Macro(NamedTuple):
     arguments: int = 0
     default: str | None = None  # of the first argument, which is then optional and in brackets
     is_final: bool = False  # the body is not expanded again
+    is_pair: bool = False  # of delimiters, which may have a star or a size
+    parameters: str = ""  # with signs around them
 
     def definition(self, name: str) -> str:
         """Return a definition of this macro in LaTeX."""
         if self.is_final:
             return rf"\let\{name}{self.body}"
+        if self.parameters:
+            return rf"\def\{name}{self.parameters}{{{self.body}}}"
+        if self.is_pair:
+            pair = rf"\DeclarePairedDelimiterX{{\{name}}}"
+            return f"{pair}[{self.arguments}]{{}}{{}}{{{self.body}}}"
         arguments = ""
         if self.arguments:
             arguments = f"[{self.arguments}]"
@@ -61,7 +72,16 @@ class Macro(NamedTuple):
 
     def expanded_use(self, text: str, begin: int) -> tuple[str, int] | None:
         """Expand a use whose arguments begin at `begin`; return the text and their end."""
-        arguments = []
+        arguments: list[str] = []
+        signs = _NUMBER.split(self.parameters) + [""] * self.arguments
+        if signs[0]:
+            before = _argument_before(signs[0], text, begin)
+            if before is None or before[0]:
+                return None
+            begin = before[1]
+        size = _SIZE.match(text, begin)
+        if self.is_pair and size is not None:
+            begin = size.end()
         if self.default is not None:
             option = _OPTION.match(text, begin)
             if option is None:
@@ -71,7 +91,7 @@ class Macro(NamedTuple):
                 begin = option.end()
 
         while len(arguments) < self.arguments:
-            argument = argument_at(text, begin)
+            argument = _argument_before(signs[len(arguments) + 1], text, begin)
             if argument is None:
                 return None
             arguments.append(_separated(argument[0]))
@@ -154,13 +174,11 @@ class Macros(dict[str, Macro]):
         begin = name.end()
         if definition["alias"]:
             return self._alias(name[2], text, begin)
-        if definition["pair"]:
-            return self._pair(name[2], text, begin)
 
         arguments = 0
         default = None
+        parameters = ""
         count = _COUNT.match(text, begin)
-        hashes = _HASHES.match(text, begin)
         if definition["document"]:
             signature = argument_at(text, begin)
             if signature is None:
@@ -170,12 +188,19 @@ class Macros(dict[str, Macro]):
             optional = _OPTIONAL.match(signature[0])
             if optional is not None:
                 default = optional["default"] or ""
-        elif definition["command"] and count is not None:
+        elif definition["def"]:
+            signs = _PARAMETERS.match(text, begin)
+            if signs is None:
+                return begin
+            begin = signs.end()
+            arguments = signs[0].count("#")
+            if _NUMBER.sub("", signs[0]).strip():
+                parameters = signs[0].strip()
+        elif count is not None:
             begin = count.end()
             arguments, default = int(count[1]), count[2]
-        elif hashes is not None:
-            begin = hashes.end()
-            arguments = hashes[0].count("#")
+        if definition["pair"] is not None:
+            return self._pair(name[2], definition["pair"], arguments or 1, text, begin)
 
         argument = argument_at(text, begin)
         if argument is None:
@@ -183,7 +208,7 @@ class Macros(dict[str, Macro]):
         body, end = argument
         if definition["operator"]:
             body = f"\\operatorname{name[1]}{{{body}}}"
-        self[name[2]] = Macro(body, arguments, default)
+        self[name[2]] = Macro(body, arguments, default, parameters=parameters)
         return end
 
     def _alias(self, name: str, text: str, begin: int) -> int:
@@ -194,14 +219,22 @@ class Macros(dict[str, Macro]):
         self[name] = self.get(other[1][1:], Macro(other[1], is_final=True))
         return other.end()
 
-    def _pair(self, name: str, text: str, begin: int) -> int:
-        """Keep a pair of delimiters as a command of one argument."""
-        left = argument_at(text, begin)
-        right = left and argument_at(text, left[1])
-        if not left or not right:
-            return begin
-        self[name] = Macro(f"{left[0]} #1 {right[0]}", 1)
-        return right[1]
+    def _pair(self, name: str, kind: str, arguments: int, text: str, begin: int) -> int:
+        """Keep a pair of delimiters as a command."""
+        written: list[str] = []
+        while len(written) < _PAIR_PARTS[kind]:
+            part = argument_at(text, begin)
+            if part is None:
+                return begin
+            written.append(part[0].replace(r"\delimsize", ""))
+            begin = part[1]
+
+        body = "#1"
+        if kind:
+            body = written.pop()
+        written.insert(len(written) // 2, body)
+        self[name] = Macro(" ".join(written), arguments, is_pair=True)
+        return begin
 
 
 def defines_macro(text: str) -> bool:
@@ -264,6 +297,17 @@ def argument_at(text: str, begin: int) -> tuple[str, int] | None:
     if begin == end:
         return None
     return text[inner:begin], end
+
+
+def _argument_before(sign: str, text: str, begin: int) -> tuple[str, int] | None:
+    """Return the argument before a sign, outside braces, and where the sign ends."""
+    if not sign:
+        return argument_at(text, begin)
+    end = text.find(sign, begin, begin + _LONGEST)
+    argument = text[begin : max(begin, end)].strip()
+    if end < 0 or argument.count("{") != argument.count("}"):
+        return None
+    return argument, end + len(sign)
 
 
 def _separated(latex: str) -> str:

@@ -45,8 +45,16 @@ def expanded_formulas(*formulas: str) -> str:
         (r"\def\v#1{\mathbf#1}", r"\v{x}", r"\mathbf x"),
         (r"\def\a{x}\def\b{\a\a}", r"\b", "xx"),
         (r"\def\+{\dagger}", r"A^\+", r"A^{\dagger}"),
+        (r"\def\scal(#1,#2){\langle#1|#2\rangle}", r"\scal (f,g^*)=0", r"\langle f|g^*\rangle=0"),
+        (r"\def\row#1\wor{[#1]}", r"\row a,b\wor^T", r"[a,b]^T"),
+        (r"\def\at#1|#2;{#1\vert_{#2}}", r"\at f|x=0;+1", r"f\vert_{x=0}+1"),
+        (r"\DeclarePairedDelimiter{\ceil}{\lceil}{\rceil}", r"\ceil*{a}+\ceil[\Big]{b}+\ceil c",
+         r"\lceil a\rceil+\lceil b\rceil+\lceil c\rceil"),
+        (r"\DeclarePairedDelimiterX{\mean}[2]{[}{]}{#1\delimsize\vert#2}", r"\mean*{X}{Y}",
+         r"[X\vert Y]"),
+        (r"\DeclarePairedDelimiterXPP\prob[1]{P}{(}{)}{!}{#1}", r"\prob[\big]{A}", r"P(A)!"),
     ],
-)
+)  # fmt: skip
 def test_a_use_becomes_what_it_stands_for(definition: str, use: str, meaning: str) -> None:
     def bare(latex: str) -> str:
         return latex.replace(" ", "")
@@ -59,6 +67,21 @@ def test_a_use_becomes_what_it_stands_for(definition: str, use: str, meaning: st
     ]
     read = [[bag.terms for bag in found] for found in terms]
     assert read[0] == read[1]
+
+
+@pytest.mark.parametrize("use", [r"\scal[f,g]", r"\scal(f)", r"\scal({f,g},h)", r"\scal"])
+def test_a_use_without_the_signs_of_its_definition_stays(use: str) -> None:
+    assert expanded_formulas(r"\def\scal(#1,#2){#1#2}", use) == use
+
+
+def test_a_macro_is_defined_as_it_was() -> None:
+    source = r"\def\at#1|#2;{#1_#2} \DeclarePairedDelimiter{\ceil}{\lceil}{\rceil}"
+    macros = Macros()
+    macros.expand_macros(source)
+    again = Macros()
+    again.expand_macros(macros.definitions_used(source))
+    assert again["at"] == macros["at"]
+    assert again.expand_macros(r"\ceil*{x}").split() == [r"\lceil", "x", r"\rceil"]
 
 
 def test_a_definition_holds_for_what_follows_until_the_next() -> None:
