@@ -64,6 +64,14 @@ _GROUP = r"\{(?:[^{}]|\{[^{}]{0,400}\}){0,400}\}"
 BALANCED = rf"\s{{0,9}}\[((?:[^\[\]{{}}]|{_GROUP}){{0,400}})\]"
 _OPTIONAL = re.compile(BALANCED)
 _LABEL = re.compile(r"\s{0,99}\\label\s{0,9}\{([^{}\n]{1,200})\}")
+# No symbols of a formula: ends of proofs, numbers, slides of beamer, words between lines.
+_NO_SYMBOL = re.compile(
+    r"\\(?:action|alert|alt|only|onslide|uncover|visible)\s*<[^<>]{0,40}>"
+    r"|\\(?:alert|(?:allow)?displaybreaks?(?:\[[0-4]\])?|hfill(?:\s*\\(?:(?:black)?square|Box))?"
+    r"|numberthis|pause|qed(?:here|symbol)?)(?![A-Za-z])"
+    r"|\\l?eqno(?![A-Za-z])(?>(?:(?!\\\\|\\end)[^&])*)"
+    rf"|\\(?:short)?intertext\s{{0,9}}({_ARGUMENT})"
+)
 _LABEL_INSIDE = re.compile(r"\\label\s{0,9}\{([^{}\n]{1,200})\}")
 _COMMENT = re.compile(r"(?<!\\)((?>(?:\\\\)*))%[^\n]*+(?:\n[ \t]*+)?")
 VERBATIM = (
@@ -354,15 +362,19 @@ class _LatexWriter:
     def _formula(self, latex: str, display: bool) -> None:
         if "%" in latex:
             latex = _COMMENT.sub(r"\1", latex)
+        between = filter(None, _NO_SYMBOL.findall(latex))
+        latex = _NO_SYMBOL.sub("", latex)
         written = markup.formula(latex, display)
         label = _LABEL_INSIDE.search(latex)
         if label is not None:
             written = self._label(label[1]) + written
         if not display or self._within_line:
             self._add(written)
-            return
-        self._end_paragraph()
-        self._blocks.append(f"<p>{written}</p>\n")
+        else:
+            self._end_paragraph()
+            self._blocks.append(f"<p>{written}</p>\n")
+        for text in between:
+            self._add(f"{self.line(text)} ")
 
     def _delimited(self, opening: str, closing: str) -> None:
         """Write a formula between delimiters, or the first of them if it is alone."""

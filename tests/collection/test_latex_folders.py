@@ -2,6 +2,7 @@ r"""Folders of LaTeX: what TeX takes in, and the statements that a source declar
 
 from __future__ import annotations
 
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -215,6 +216,25 @@ def test_macros_that_write_headings_cut_where_they_stand(tmp_path: Path) -> None
         ("l:One", "One: Groups", "First text."),
         ("l:Two", "Two: Rings $x$", "Second."),
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        (r"\[ a < b \qedhere \]", "$$a < b$$"),
+        (r"$$ c \leqno{(\rm II)} $$", "$$c$$"),
+        (r"$$ c \eqno(3) $$", "$$c$$"),
+        (r"\[ \allowdisplaybreaks d \hfill\blacksquare \numberthis\]", "$$d$$"),
+        (r"$e\only<2-> {^2} + \alert<3>{f}$, $\uncover<1>{g}$, $\alert{h}\pause$",
+         "$e {^2} + {f}$ , ${g}$ , ${h}$"),
+        (r"\begin{align*} a&=b \\ \intertext{so by $c$} d&=e \end{align*}",
+         r"$$\begin{align*} a&=b \\ d&=e \end{align*}$$ so by $c$"),
+        (r"\[ \alpha \qedsymbols \altitude \]", r"$$\alpha \qedsymbols \altitude$$"),
+    ],
+)  # fmt: skip
+def test_layout_is_no_symbol_of_a_formula(tmp_path: Path, source: str, shown: str) -> None:
+    (part,) = parts_of(tmp_path, {"a.tex": document(source)})
+    assert " ".join(unescape(words(part.html)).split()) == shown
 
 
 def test_frames_with_titles_are_sections(tmp_path: Path) -> None:
