@@ -58,7 +58,10 @@ _OPTIONS = re.compile(rf"(?:{_OPTION}|<[^<>]{{0,40}}>|\([lr]{{1,2}}\)){{0,3}}")
 _SLIDES = re.compile(r"<(?:[0-9.+-]|\w{1,20}@)[^<>\n]{0,40}>")  # of beamer
 # After a command that no table has: options before its argument, points, a value.
 _UNREAD = re.compile(r"\[[^\[\]\n]{0,200}\](?=\{)|\[[0-9.]{1,5}\]|[ \t]?=[ \t]?-?[0-9.]+[a-z]{0,2}")
-_LENGTH = r"[ \t]?-?[0-9.]{1,9}[ \t]?[a-z]{2,4}\b"
+_LENGTH = (
+    r"[ \t]?(?:-?[0-9.]{1,9}[ \t]?(?:[a-z]{2,4}|\\[a-z]{4,8}(?:width|height|skip))\b"
+    r"|\\stretch\{[0-9.]{1,9}\}|\\v?fill\b)"
+)
 _LENGTHS = re.compile(rf"{_LENGTH}(?:[ \t](?:plus|minus){_LENGTH}){{0,2}}")
 _GROUP = r"\{(?:[^{}]|\{[^{}]{0,400}\}){0,400}\}"
 BALANCED = rf"\s{{0,9}}\[((?:[^\[\]{{}}]|{_GROUP}){{0,400}})\]"
@@ -79,6 +82,7 @@ VERBATIM = (
     r"|\\(?:verb\*?|lstinline(?:\[[^\[\]\n]{0,200}\])?)"
     r"(?:(?P<bar>[^\sA-Za-z*{\[])[^\n]{0,999}?(?P=bar)|\{[^{}\n]{0,999}\})"
 )
+_BODY_END = re.compile(rf"{VERBATIM}|\\end\{{document\}}")
 _OR_COMMENT = re.compile(
     rf"{VERBATIM}|\\(?:url|href|path|nolinkurl)[ \t]*\{{[^{{}}\n]*+\}}|\\(?s:.)|%[^\n]*+"
 )
@@ -101,11 +105,13 @@ _NEW_STATEMENT = re.compile(
 )
 # Options of statements and of their declarations that name them.
 _VALUE = re.compile(
-    r"(?:\A|[\[,])\s{0,9}(?:frame)?(?P<key>name|title|heading|note|label|restate|style)\s{0,9}=\s{0,9}"
+    r"(?:\A|[\[,])\s{0,9}(?:frame|sub)?(?P<key>[A-Za-z]{2,40})\s{0,9}=\s{0,9}"
     r"(?:\{(?P<braced>(?:[^{}]|\{[^{}]{0,400}\}){0,400})\}|(?P<bare>[^,{}\[\]]*))"
 )
 _TITLES = ("name", "title", "heading", "note")
-BESIDE_TITLE = re.compile(r"\\(?:thanks|footnote)\{(?:[^{}]|\{[^{}]{0,400}\}){0,400}\}")
+BESIDE_TITLE = re.compile(rf"\\(?:thanks|footnote)({_GROUP})")
+_NEXT_ARGUMENT = re.compile(r"\[[0-9.]{1,5}\]|(?=\{)")  # or points
+_PATH = re.compile(r"[^;]{0,999};")  # of a picture in a line
 _MEANS = re.compile(r"\\begin\{|\\(?:sub){0,2}section|#1")
 _END = re.compile(r"\\end\{[^{}\s]{1,40}\}")
 _BRACED = re.compile(r"\s{0,9}\{")
@@ -129,9 +135,7 @@ def latex_html(text: str, offset: int = 0, preamble: Macros | None = None) -> st
     document = _DOCUMENT.search(text)
     if document is not None:
         begin = document.end()
-        closing = text.find(r"\end{document}", begin)
-        if closing >= 0:
-            end = closing
+        end = body_end(text, begin)
         for start, stop in definitions(text[:begin]):
             writer.define(text[start:stop], is_written=preamble is None)
 
@@ -151,6 +155,14 @@ def without_comments(text: str) -> str:
     if "%" not in text:
         return text
     return _OR_COMMENT.sub(lambda found: "" if found[0][0] == "%" else found[0], text)
+
+
+def body_end(text: str, begin: int) -> int:
+    """Return where the body of a document ends; code may show such an end."""
+    for edge in _BODY_END.finditer(text, begin):
+        if edge[0] == r"\end{document}":
+            return edge.start()
+    return len(text)
 
 
 def command_end(text: str, begin: int, end: int) -> int:
@@ -308,6 +320,8 @@ class _LatexWriter:
         elif token[0] == "}":
             self._add("".join(self._groups[-1:]))
             del self._groups[-1:]
+            if self._take(_NEXT_ARGUMENT):
+                self._add(" ")
         elif kind == "paragraph":
             self._end_paragraph()
         elif kind == "star":
@@ -316,6 +330,9 @@ class _LatexWriter:
             self._sign(token["sign"])
         elif kind == "cell":
             self._add("</td><td>" if self._is_in("tables") else "&amp;")
+        elif token["accent"] and self._is_in("tabs"):
+            self._place = token.end("accent")
+            self._add(" ")
         elif token["accent"]:
             letter = token["in_braces"] or token["letter"] or ""
             self._add(letter + _TABLE["accents"][token["accent"]])
@@ -443,6 +460,10 @@ class _LatexWriter:
             self._place += 1
         elif name == "item":
             self._item()
+        elif name == "tikz":
+            self._take(_OPTIONAL)
+            if not self._braced():
+                self._take(_PATH)
         elif name in ("href", "url", "nolinkurl", "path"):
             address = self._argument()
             if address is not None:
@@ -496,17 +517,19 @@ class _LatexWriter:
         if not _BRACED.match(self._text, self._place):  # \part[2] is of an exam
             return
         argument = self._argument() or ""
-        label = self._take(_LABEL)
+        label = _LABEL_INSIDE.search(argument) or self._take(_LABEL)
         place = self._position
         while self._environments and self._environments[-1][1]:
             self._end_environment()
         self._end_paragraph()
-        title = self.line(BESIDE_TITLE.sub("", argument))
+        title = self.line(_LABEL_INSIDE.sub("", BESIDE_TITLE.sub("", argument)))
         level = self._headings.index(name) + 1
         named = label[1] if label else ""
         end = self._after_macro if self._within_macros else self._offset + self._place
         opening = markup.heading_start(level, named, place, end)
         self._blocks.append(f"{opening}{title}</h{min(level + 1, 6)}>\n")
+        for text in BESIDE_TITLE.findall(argument):
+            self._add(f"{self.line(text)} ")
 
     def _silent(self, name: str) -> None:
         """Drop a command with its first arguments; references and labels are kept without words."""
@@ -528,14 +551,14 @@ class _LatexWriter:
                 self._add(markup.reference(label))
 
     def _skipped(self, count: int) -> str:
-        """Go on after some arguments with the options among them, and return the last argument."""
-        argument = ""
+        """Go on after some arguments with the options among them, and return these with commas."""
+        arguments = []
         self._take(_OPTIONS)
         self._take(_LENGTHS)
         for _ in range(count):
-            argument = self._braced()
+            arguments.append(self._braced())
             self._take(_OPTIONS)
-        return argument
+        return ",".join(arguments)
 
     def _label(self, label: str) -> str:
         """Return a label, unless the statement around it takes it."""
@@ -619,7 +642,7 @@ class _LatexWriter:
 
     def _code(self, name: str, code: str) -> None:
         options = _ARGUMENTS.match(code)
-        if options is not None and name in ("minted", "lstlisting"):
+        if options is not None and name not in ("alltt", "verbatim"):
             code = code[options.end() :]
         if self._within_line:
             self._add(f"<code>{escape(code)}</code>")
@@ -631,8 +654,10 @@ class _LatexWriter:
         self._end_paragraph()
         statement = None
         opening = closing = ""
-        if name in markup.NAMED or name in self._declared or name == "restatable":
-            statement = self._begin_statement(name)
+        kind = name if name in self._declared else name.lower()
+        self._take(_SLIDES)
+        if kind in markup.NAMED or kind in self._declared or kind == "restatable":
+            statement = self._begin_statement(kind)
             closing = "</div>\n"
         elif name in _TABLE["lists"]:
             opening = f"<{_TABLE['lists'][name]}>"
@@ -662,9 +687,9 @@ class _LatexWriter:
         """Return a statement with its title and label."""
         statement = _Statement(len(self._blocks), self._position, name)
         option = self._take(_OPTIONAL)
-        if option is not None:
+        if option is not None and not _LENGTHS.fullmatch(option[1]):
             values = _values(option[1])
-            statement.label = values.pop("label", "")
+            statement.label = values.get("label", "")
             statement.title = self.line(_first(values, option[1]))
         if name == "restatable":
             statement.name = self._braced()

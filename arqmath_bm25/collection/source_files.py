@@ -26,13 +26,19 @@ from arqmath_bm25.analysis.foreign import as_post
 from arqmath_bm25.analysis.formal import LanguageName
 from arqmath_bm25.analysis.html import read_text, source_html
 from arqmath_bm25.analysis.kinds import Kind
-from arqmath_bm25.analysis.latex_html import BALANCED, BESIDE_TITLE, latex_html, latex_line
+from arqmath_bm25.analysis.latex_html import (
+    BALANCED,
+    BESIDE_TITLE,
+    body_end,
+    latex_html,
+    latex_line,
+)
 from arqmath_bm25.analysis.macros import Macro, Macros, preamble_macros
 from arqmath_bm25.analysis.markdown_html import front_matter
 from arqmath_bm25.collection.book_macros import definitions
 from arqmath_bm25.collection.formal_files import formal_parts
 from arqmath_bm25.collection.pdf_files import pdf_sections
-from arqmath_bm25.collection.taken_in import BEGIN, END, SourceInputs
+from arqmath_bm25.collection.taken_in import BEGIN, SourceInputs
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import parse_json
 
@@ -223,7 +229,7 @@ def anchor_of(heading: str) -> str:
 Span = tuple[int, int]
 # The edges of a statement of LaTeX that is a document of its own.
 _EDGES = re.compile(
-    rf"\A\s*\\begin\{{[^{{}}\s]+\}}(?:{BALANCED})?(?:\{{[^{{}}]*\}}\{{[^{{}}]*\}})?"
+    rf"\A\s*\\begin\{{[^{{}}\s]+\}}(?:<[^<>]{{0,40}}>)?(?:{BALANCED})?(?:\{{[^{{}}]*\}}\{{[^{{}}]*\}})?"
     r"(?:\s*\\label\{[^{}]*\})?|\\end\{(?!proof)[^{}\s]+\}\s*\Z"
 )
 _ID = re.compile(r'<(?:span|div class="named") id="([^"<>]+)"')
@@ -331,7 +337,8 @@ def _latex_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
     macros = Macros()
     span = None
     if begin:
-        span = len(preamble) + len(begin), (source + END).index(END)
+        start = len(preamble) + len(begin)
+        span = start, body_end(source, start)
         macros = preamble_macros(preamble)
     title = ""
     named = _TITLE.search(source)

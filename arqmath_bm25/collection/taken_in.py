@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from arqmath_bm25.analysis.latex_html import VERBATIM, without_comments
+from arqmath_bm25.analysis.latex_html import VERBATIM, body_end, without_comments
 from arqmath_bm25.analysis.macros import preamble_macros
 from arqmath_bm25.analysis.markdown_html import front_matter
 from arqmath_bm25.collection.folder_texts import LATIN_1, inside, text_of
@@ -34,7 +34,6 @@ _DEEPEST = 100  # files within files
 _MOST_REGIONS = 1000  # and files of one main file
 _NUMBERS = re.compile(r"([0-9]{0,9})(:?)([0-9]{0,9})")
 BEGIN = r"\begin{document}"
-END = r"\end{document}"
 _STEP = re.compile(
     rf"(?P<code>{VERBATIM})"
     r"|\\newif\s*\\(?P<flag>if[A-Za-z@]+)"
@@ -246,7 +245,8 @@ class SourceInputs:
             return " "
         text = without_comments(text)
         if BEGIN in text and self._in_body:  # of the packages standalone and subfiles
-            text = text.partition(BEGIN)[2].partition(END)[0]
+            text = text.partition(BEGIN)[2]
+            text = text[: body_end(text, 0)]
             folders = (file.parent, *folders[-1:])
         folders = (*folders[:1], file.parent, *folders[-1:])
         return f"{self._latex(text, folders, depth + 1)}\n"

@@ -304,7 +304,8 @@ LATEX = [
 ]  # fmt: skip
 MACROS = [
     r"\def", r"\def\a{", r"\def\a{x}", r"\def\a{\a\a}\a", r"\def\a#1{\a{#1#1}}\a x", r"\a",
-    r"\newcommand{\a}[1]{", r"\newcommand{\a}[1][", r"\def\a#1{x}\a{",
+    r"\newcommand{\a}[1]{", r"\newcommand{\a}[1][", r"\def\a#1{x}\a{", r"\def\a(#1,#2){x}\a(",
+    r"\DeclarePairedDelimiter\a{x}{y}\a*",
 ]  # fmt: skip
 PROSE = [
     ".", "!?", '."', ". ", "\n", "\na", "e.g. ", "$", "$$", "$$a$", "$$ $a$ ", "$\\", r"\$", "x",
@@ -318,6 +319,8 @@ MARKDOWN = [
 SOURCE = [
     "$", "{", r"\begin{a}", r"\begin{align}", r"\def\a{", r"\iffalse", r"\texorpdfstring{",
     r"\begin{thm}[", r"\href{a}{", r"\begin{tabular}&", r"\label{a}", "\\def\\a{x}\n\\a",
+    r"\tikz[", r"$$a \eqno", r"\section{a\footnote{", "\\def\\a#1;{x}\n\\a", r"\end{document}",
+    r"\begin{align}\intertext{",
 ]  # fmt: skip
 TYPST = [
     "#let a = 1\n", "#let a = (\n", "#set text(x)\na\n", "#f(", "#theorem[a] <b>\n", "$a#$",

@@ -131,6 +131,13 @@ def test_conditionals_of_the_source_are_those_of_tex(
          r"\begin{Def}{Ring}{ring}TEXT\end{Def}", "Definition: Ring", "df:ring"),
         (r"\newtcbtheorem{Def}{Definition}{colback=red}{df}",
          r"\begin{Def}[breakable]{}{ring}TEXT\end{Def}", "Definition", "df:ring"),
+        ("", r"\begin{lemma}[label=l:zorn]TEXT\end{lemma}", "Lemma", "l:zorn"),
+        (r"\newtheorem{exercise}{Exercise}",
+         r"\begin{exercise}[subtitle={Odd sums},points=4]\label{o}TEXT\end{exercise}",
+         "Exercise: Odd sums", "o"),
+        ("", r"\begin{Exercise}[difficulty=1,title={Sums},label={e:s}]TEXT\end{Exercise}",
+         "Exercise: Sums", "e:s"),
+        ("", r"\begin{theorem}<2->[Gauss]\label{g}TEXT\end{theorem}", "Theorem: Gauss", "g"),
         (r"\newtheorem{thm}{Theorem}",
          r"\begin{restatable}[Euler]{thm}{euler}\label{e}TEXT\end{restatable}",
          "Theorem: Euler", "e"),
@@ -171,6 +178,27 @@ def test_statements_have_the_names_that_the_source_declares(
         ("", r"\title[Short]{Long \emph{one}}\maketitle So.", "So."),
         ("", r"\IfFileExists{a/b.tex}{Found}{} \lstinputlisting{c.py} \iftoggle{sol}{Yes}{}",
          "Found Yes"),
+        ("", r"\begin{definition}<2->[Norms]$N$.\end{definition}\begin{proof}<3>Ok.\end{proof}",
+         "Norms $N$ . Ok."),
+        ("", r"\alt<3>{Odd}{Even} \temporal<2>{Soon}{Now}{Gone} \epigraph{Count.}{Gauss}",
+         "Odd Even Soon Now Gone Count. Gauss"),
+        ("", r"\begin{solution}[3cm]$a$\end{solution}\begin{solutionorbox}[1.5in]$b$"
+         r"\end{solutionorbox}", "$a$ $b$"),
+        ("", r"\titledquestion{Rings}[10] Is it one? \fillin[yes][1in] \fillwithlines{\stretch{1}}"
+         r"\makeemptybox{4cm}\fillwithdottedlines{8em}", "Rings Is it one?"),
+        ("", r"No \todo[inline, color=green!40]{Check}thing \glsadd{ring}but \glspl{field}",
+         "No thing but field"),
+        ("", r"Dots \tikz[scale=.5]{\fill (0,0) circle (2pt);} or \tikz \draw (0,0) -- (1,0); so.",
+         "Dots or so."),
+        ("", r"\includestandalone[scale=2]{pictures/cone}Cones", "Cones"),
+        ("", r"\SIrange{20}{30}{\celsius} \qtyrange{4}{5}{\kelvin}", "20 30 4 5"),
+        ("", r"\begin{tabbing}if \= $a$ \= then \kill \> x\end{tabbing} \=ab",
+         "if $a$ then x \u0101b"),
+        ("", r"See \crefrange{thm:one}{thm:six} or \labelcref{eq:a}.", "See or ."),
+        ("", "\\begin{Verbatim}[fontsize=\\small, frame=single]\nx = 1\n\\end{Verbatim}",
+         "x = 1"),
+        ("", "\\begin{lstlisting}\n\\end{document}\n\\end{lstlisting}\nStill.",
+         r"\end{document} Still."),
     ],
 )  # fmt: skip
 def test_layout_is_no_text(tmp_path: Path, preamble: str, body: str, shown: str) -> None:
@@ -216,6 +244,19 @@ def test_macros_that_write_headings_cut_where_they_stand(tmp_path: Path) -> None
         ("l:One", "One: Groups", "First text."),
         ("l:Two", "Two: Rings $x$", "Second."),
     ]
+
+
+def test_labels_and_footnotes_of_headings_are_no_part_of_their_titles(tmp_path: Path) -> None:
+    body = r"\section[Sums]{Sums \emph{of} squares\label{s:sums}\protect\footnote{By Fermat $p$.}}"
+    (part,) = parts_of(tmp_path, {"a.tex": document(f"{body} Two of them.")})
+    assert (part.anchor, part.title) == ("s:sums", "Sums of squares")
+    assert words(part.html).split() == ["By", "Fermat", "$p$", ".", "Two", "of", "them."]
+
+
+def test_ranges_of_references_have_both_ends(tmp_path: Path) -> None:
+    body = r"By \crefrange{t:a}{t:c}, \Crefrange*{t:d}{t:e} and \labelcref{t:f,t:g}."
+    (part,) = parts_of(tmp_path, {"a.tex": document(body)})
+    assert part.references == ("t:a", "t:c", "t:d", "t:e", "t:f", "t:g")
 
 
 @pytest.mark.parametrize(
