@@ -79,7 +79,7 @@ _TAG = rf"</?[A-Za-z][\w-]*+(?:\s++[\w:-]++(?:={_VALUE})?){{0,32}}\s*+/?>"
 _PLACE = re.compile(
     # With what it may begin, as each of the branches costs time at every letter.
     r"(?=[<{*\[`!\\$@%(:]|[ \t]\^|(?:im|ex)port)(?:"
-    r"(?P<link>(?<=\])\(\{[{%][^{}\n]{1,300}[%}]\}[^()\s]{0,300}\))"
+    r"(?P<link>(?<=\])\((?:\{[{%][^{}\n]{1,300}[%}]\}[^(){}\s]{0,300}){1,3}\))"
     # Abbreviations and contents of mkdocs, contents and tags of Jekyll, names of captions of
     # bookdown, icons, imports and exports of MDX.
     r"|(?P<comment><!--.*?(?:-->|\Z)|\{/\*.{0,999}?\*/\}|^\*\[[^\]\n]{1,99}\]:[^\n]*"
@@ -233,7 +233,8 @@ class _Lines:
             if kind == "comment":
                 written = ""
             elif kind == "link":
-                written = f"(#{_note(''.join(_TARGET.findall(written)[-1:]))})"
+                names = _TARGET.findall(written.partition("|")[0])
+                written = f"(#{_note(''.join(names[-1:]))})"
             elif kind == "code":
                 written, end = self._code(text, begin, end)
             elif kind == "mark":
@@ -331,7 +332,7 @@ class _Lines:
 def _note(target: str) -> str:
     """Return the name of the note, or of its own heading, that a link leads to."""
     note, _, heading = target.strip().partition("#")
-    return note.rpartition("/")[2].removesuffix(".md") or heading
+    return note.rpartition("/")[2].removesuffix(".md").removesuffix(".html") or heading
 
 
 # Formulas

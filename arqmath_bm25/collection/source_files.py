@@ -439,7 +439,7 @@ def _outputs(output: Any) -> Iterator[tuple[str, str]]:
     """Yield the printed text of a cell as code, and its Markdown and LaTeX as Markdown."""
     if not isinstance(output, dict):
         return
-    if output.get("name") == "stdout":
+    if "stdout" in (output.get("name"), output.get("stream")):
         yield "code", _lines_of(output.get("text"))
     data = output.get("data")
     if isinstance(data, dict):

@@ -257,12 +257,13 @@ def test_a_link_by_a_shortcode_refers_to_its_file(tmp_path: Path) -> None:
     files = {
         "2020-01-02-zeta.md": "# Zeta\n\nA sum.\n",
         "a.md": '# T\n\nSee [the sum]({{< ref "2020-01-02-zeta.md" >}}), [part]({% post_url '
-        '2020-01-02-zeta %}), [it]({{ site.url }}/2020-01-02-zeta.html), [top]({{< ref "#t" >}}), '
-        "[none]({{ }}).\n",
+        '2020-01-02-zeta %}), [top]({{< ref "#t" >}}), [none]({{ }}).\n',
+        "b.md": "[It]({{ site.url }}{% link _posts/2020-01-02-zeta.md %}).\n",
+        "c.md": "[It]({{ '/2020-01-02-zeta.html' | relative_url }}).\n",
     }
-    zeta, host = read(tmp_path, files)
-    assert host["words"] == "See the sum, part, it, top, none."
-    assert host["references"] == [zeta["id"]]
+    zeta, *hosts = read(tmp_path, files)
+    assert hosts[0]["words"] == "See the sum, part, top, none."
+    assert [host["references"] for host in hosts] == [[zeta["id"]]] * 3
 
 
 def test_tags_of_jekyll_have_blanks_between_them(tmp_path: Path) -> None:
@@ -424,8 +425,9 @@ Text.
         """{"nbformat": 3, "worksheets": [{"cells": [
 {"cell_type": "heading", "level": 2, "source": ["Sums"]},
 {"cell_type": "markdown", "source": "Of $s$."},
-{"cell_type": "code", "input": ["1 + 1"], "outputs": []}]}]}""",
-        [("Sums", "Of . 1 + 1", ["s"])],
+{"cell_type": "code", "input": ["1 + 1"],
+"outputs": [{"stream": "stdout", "text": "two"}]}]}]}""",
+        [("Sums", "Of . 1 + 1 two", ["s"])],
     ),
     "footnotes of LaTeXML and pandoc": (
         "a.html",
