@@ -125,7 +125,7 @@ class SourceInputs:
             self.source = self._read.hexdigest()
 
     def _take(
-        self, file: Path | None, depth: int, stays: bool = False, section: str | None = None
+        self, file: Path | None, depth: int, stays: bool = False, section: str = ""
     ) -> str | None:
         """Return the text of a file that is taken in now, perhaps for a section.
 
@@ -289,11 +289,12 @@ class SourceInputs:
             if command["lines"]:
                 return self._region(file, command["lines"])
             if file.suffix.lower() in MARKDOWN:
-                included = self._take(file, depth, command["note"] is not None, command["section"])
+                section = (command["section"] or "").rpartition("#")[2].strip()
+                included = self._take(file, depth, command["note"] is not None, section)
             if included is None:
                 return ""
             _, begin = front_matter(included)
-            included = _section_of(included[begin:], command["section"])
+            included = _section_of(included[begin:], section)
             included = self._markdown(included, file, depth + 1)
             if command["note"]:  # a quote has no sections
                 included = "> " + included.replace("\n", "\n> ") + "\n"
@@ -394,9 +395,8 @@ def planned(
     return plan
 
 
-def _section_of(note: str, named: str | None) -> str:
+def _section_of(note: str, name: str) -> str:
     """Return the section below a heading of a note, or the paragraph with a mark like `^a1`."""
-    name = (named or "").rpartition("#")[2].strip()
     if not name:
         return note
     if name.startswith("^"):
