@@ -12,12 +12,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Literal, NamedTuple, get_args
 
 from arqmath_bm25.analysis.latex import arrange, read
 from arqmath_bm25.analysis.nesting import closing_edge
-from arqmath_bm25.analysis.text import normalize
+from arqmath_bm25.analysis.text import Memo, normalize
 from arqmath_bm25.core.tables import read_table
 
 LanguageName = Literal["isabelle", "coq", "lean"]
@@ -41,17 +41,20 @@ _TYPE = re.compile(r"\s:\s|\[[A-Z][\w.]*[\s\]]")
 # Letters that are symbols: Greek ones, and those of the double-struck and script alphabets.
 _SYMBOL_LETTERS = "\u0370-\u03ff\u1f00-\u1fff\u2100-\u214f\U0001d400-\U0001d7ff"
 _LETTER = rf"[^\W\d_{_SYMBOL_LETTERS}]"
+_BEGINS_NAME = re.compile(_LETTER)
+# A name, a number or a symbol.
 _TOKEN_FORM = (
-    rf"(?P<name>{_LETTER}(?:[\w'!?]|\.(?=[^\W\d]))*)|(?P<number>\d+)"
-    r"|(?P<symbol>OWN(?<=[\w)\]])%(?:[A-Z]|[a-z]{3,9})\b"
-    rf"|\\(?:[A-Za-z]+|<\^?[A-Za-z]+>)|->|<-|=>|:=|<=|>=|[^\w\s]|[{_SYMBOL_LETTERS}])"
+    rf"{_LETTER}(?:[\w'!?]|\.(?=[^\W\d]))*|\d+"
+    r"|OWN(?<=[\w)\]])%(?:[A-Z]|[a-z]{3,9})\b"
+    rf"|\\(?:[A-Za-z]+|<\^?[A-Za-z]+>)|->|<-|=>|:=|<=|>=|[^\w\s]|[{_SYMBOL_LETTERS}]"
 )
 _TOKEN = re.compile(_TOKEN_FORM.replace("OWN", ""))
 _PART = re.compile(r"[^\W\d_a-z]+(?![a-z])|[^\W\d_][^\W\d_A-Z]*|\d+")
 _LETTERS = re.compile(rf"{_LETTER}+")
 _ISABELLE = re.compile(r"\\<\^?([A-Za-z]+)>")
 _QUOTES = '"‹\\'
-_KEPT = 1 << 14
+_KEPT = 1 << 14  # tokens with their words, and the characters of the longest
+_LONGEST = 100
 
 
 class Declaration(NamedTuple):
@@ -108,7 +111,19 @@ class Language:
 
         own = sorted(filter(_NO_NAME.search, self.words), key=len, reverse=True)
         symbols = "".join(f"{re.escape(symbol)}|" for symbol in own)
-        self.token = re.compile(_TOKEN_FORM.replace("OWN", symbols))
+        self._token = re.compile(_TOKEN_FORM.replace("OWN", symbols))
+        self._words = Memo(self._words_of, _KEPT, _LONGEST)
+
+    def words_in(self, text: str) -> list[str]:
+        """Return the words of a document in order."""
+        tokens = self._token.findall(text)
+        return list(chain.from_iterable(map(self._words.__getitem__, tokens)))
+
+    def _words_of(self, token: str) -> list[str]:
+        if token in self.words:
+            return self.words[token].split()
+        parts, wholes = _words_of_token(token)
+        return parts + wholes
 
     def is_of(self, text: str) -> bool:
         """Return whether a text begins with a header or a declaration of this language."""
@@ -189,9 +204,9 @@ def formal_words(
             parts.append(declaration.proof)
         setting.append(declaration.implicit)
 
-    words = _document_words("\n".join(parts), language)
+    words = language.words_in("\n".join(parts))
     said = set(words)
-    beside = dict.fromkeys(_document_words("\n".join(setting), language))
+    beside = dict.fromkeys(language.words_in("\n".join(setting)))
     words.extend(word for word in beside if word not in said)
     return " ".join(words)
 
@@ -349,36 +364,13 @@ def _end_of_statement(code: str, begin: int, language: Language) -> int:
     return len(code)
 
 
-def _document_words(text: str, language: Language) -> list[str]:
-    words: list[str] = []
-    for name, number, symbol in language.token.findall(text):
-        words += _words_of_token(language, name, number, symbol)
-    return words
-
-
-@lru_cache(maxsize=_KEPT)
-def _words_of_token(language: Language, name: str, number: str, symbol: str) -> tuple[str, ...]:
-    """Return the words of a name, a number or a symbol; the others are empty."""
-    token = name or number or symbol
-    if token in language.words:
-        return tuple(language.words[token].split())
-    if name:
-        return _words_of_name(name) + _wholes_of_name(name)
-    if number:
-        return (number,)
-    return _words_of_symbol(symbol)
-
-
 def query_words(prose: str) -> str:
     """Return the prose of a query as the words by which it finds declarations."""
     words: list[str] = []
-    for name, number, symbol in _TOKEN.findall(prose):
-        parts = _words_of_name(name)
+    for token in _TOKEN.findall(prose):
+        parts, wholes = _words_of_token(token)
         words += parts
-        words += (whole for whole in _wholes_of_name(name) if whole not in parts)
-        words += number.split()
-        words += _words_of_symbol(symbol)
-
+        words += (whole for whole in wholes if whole not in parts)
     return " ".join(words)
 
 
@@ -387,31 +379,31 @@ def formula_words(latex: str) -> str:
     return " ".join(dict.fromkeys(_words_of_symbol(latex)))
 
 
-@lru_cache(maxsize=_KEPT)
-def _words_of_name(name: str) -> tuple[str, ...]:
-    """Return the parts of a name."""
-    return tuple(part.lower() for part in _PART.findall(normalize("NFKC", name)))
+def _words_of_token(token: str) -> tuple[list[str], list[str]]:
+    """Return a number, the words of a symbol, or the parts of a name.
 
-
-@lru_cache(maxsize=_KEPT)
-def _wholes_of_name(name: str) -> tuple[str, ...]:
-    """Return each component of a name of more than a letter as one word, and all as one."""
-    components = [component for component in name.split(".") if component]
+    A name gives its components as well, each of more than a letter as one word, and all as one.
+    """
+    if token.isdecimal():
+        return [token], []
+    if not _BEGINS_NAME.match(token):
+        return _words_of_symbol(token), []
+    parts = [part.lower() for part in _PART.findall(normalize("NFKC", token))]
+    components = [component for component in token.split(".") if component]
     wholes = [_joined(component) for component in components]
     if len(components) > 1:
-        wholes.append(_joined(name))
-    return tuple(whole for whole in wholes if len(whole) > 1)
+        wholes.append(_joined(token))
+    return parts, [whole for whole in wholes if len(whole) > 1]
 
 
 def _joined(name: str) -> str:
     return "".join(_LETTERS.findall(normalize("NFKC", name))).lower()
 
 
-@lru_cache(maxsize=_KEPT)
-def _words_of_symbol(symbol: str) -> tuple[str, ...]:
+def _words_of_symbol(symbol: str) -> list[str]:
     """Return the words of a symbol, or of all symbols of a formula in LaTeX."""
     if symbol in _SYMBOLS:
-        return tuple(_SYMBOLS[symbol].split())
+        return _SYMBOLS[symbol].split()
     symbol = _ISABELLE.sub(r"\\\1 ", symbol)
     items, text = read(symbol)
     tokens = arrange(items)
@@ -423,5 +415,4 @@ def _words_of_symbol(symbol: str) -> tuple[str, ...]:
             words += _SYMBOLS[token].split()
         elif token.isalnum():
             words.append(token.lower())
-    words += _LETTERS.findall(text)
-    return tuple(words)
+    return words + _LETTERS.findall(text)
