@@ -21,8 +21,7 @@ import numpy as np
 
 from arqmath_bm25.collection.dump import BROKEN, ParsedRows, Row, read_places, scan_places
 from arqmath_bm25.core.tables import read_table
-from arqmath_bm25.core.workers import Workers
-from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.workers import HERE, Workers
 
 Attributes = dict[str, str]
 

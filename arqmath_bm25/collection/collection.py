@@ -31,8 +31,7 @@ from arqmath_bm25.core.guesses import showing_its_arguments
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE, SAMPLE
 from arqmath_bm25.core.stores import readable_manifest, stores
-from arqmath_bm25.core.workers import Workers
-from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.workers import HERE, Workers
 from arqmath_bm25.core.writing import sources
 
 INDEXES = Path("indexes")

@@ -29,8 +29,7 @@ from lxml import etree
 from arqmath_bm25.core.arrays import Ints
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import ARCHIVES, GZIP
-from arqmath_bm25.core.workers import Workers
-from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.workers import HERE, Workers
 
 PlaceOf = Callable[[dict[str, str]], tuple[int, ...] | str]
 F = TypeVar("F")

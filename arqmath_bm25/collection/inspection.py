@@ -28,8 +28,7 @@ from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.labs import GRADES, HIGHEST
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.core.workers import Workers
-from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.workers import HERE, Workers
 
 Status = Literal[
     "as published", "differs", "not known", "of the bundled sample", "unreadable", "missing"

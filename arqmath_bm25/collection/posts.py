@@ -26,8 +26,7 @@ from arqmath_bm25.collection.dump import ID, read_places, scan_places
 from arqmath_bm25.core.arrays import Flags, Ints, lookup
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.tested import read_array, write_checksums
-from arqmath_bm25.core.workers import Workers
-from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.workers import HERE, Workers
 
 POST_TABLE = "posts.npy"  # under this name an index keeps the table of its posts
 QUESTION = 1  # PostTypeId

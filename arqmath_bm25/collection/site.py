@@ -12,8 +12,7 @@ from typing import NamedTuple, Self
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.labs import LAST_YEAR, SITE
-from arqmath_bm25.core.workers import Workers
-from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.workers import HERE, Workers
 
 _HOST = (
     r"(?:[a-z0-9-]++\.)*(?:(?:stackexchange|stackoverflow|superuser|serverfault|askubuntu"

@@ -33,8 +33,7 @@ from arqmath_bm25.core.arrays import Flags, distinct, ranges, smallest_kind
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.id_table import IdTable, write_ids
 from arqmath_bm25.core.tested import write_checksums
-from arqmath_bm25.core.workers import Workers
-from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.workers import HERE, Workers
 from arqmath_bm25.engines.engine import Document
 
 Integers = npt.NDArray[np.integer]

@@ -25,8 +25,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.links import KINDS, PostLinks
 from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.workers import Workers
-from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.workers import HERE, Workers
 from arqmath_bm25.pages.page_files import site
 from arqmath_bm25.pages.post_html import PostWriter
 

@@ -39,8 +39,7 @@ from arqmath_bm25.core.building import DOCUMENTS, building, sweep
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest
 from arqmath_bm25.core.progress import status
 from arqmath_bm25.core.stores import why_unusable
-from arqmath_bm25.core.workers import Workers
-from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.workers import HERE, Workers
 from arqmath_bm25.core.writing import contents
 from arqmath_bm25.engines.engine import AUTO, Engine, flat_directory
 from arqmath_bm25.engines.flat_build import write_flat

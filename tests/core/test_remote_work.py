@@ -19,8 +19,8 @@ from arqmath_bm25.collection import dump
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.id_table import ENDINGS
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.core.workers import local
-from arqmath_bm25.core.workers.local import HERE, Processes
+from arqmath_bm25.core.workers import HERE, local
+from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.workers.spark import SparkWorkers
 from arqmath_bm25.engines.engine import Bm25, Document
 from arqmath_bm25.engines.lucene.indexing import index_documents, index_parts

@@ -17,7 +17,7 @@ from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.cli.tasks import search
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.workers import HERE
 from arqmath_bm25.pages.post_html import PostWriter
 from arqmath_bm25.pages.web.search_pages import MAX_QUERY, SearchPages
 from arqmath_bm25.tasks import configured

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.workers import HERE
 from arqmath_bm25.engines.engine import Bm25
 from arqmath_bm25.engines.opensearch.cluster_index import ClusterIndex, load_documents
 

@@ -17,7 +17,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.building import delete
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.records import Hit, Topic
-from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.workers import HERE
 from arqmath_bm25.core.writing import contents
 from arqmath_bm25.engines.engine import chosen_engine
 from arqmath_bm25.pages.web.search_pages import SearchPages

@@ -10,7 +10,7 @@ import pytest
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.workers import HERE
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.document_parts import PartForms, write_parts
 from arqmath_bm25.tasks.open_index import Index

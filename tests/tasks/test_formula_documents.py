@@ -14,7 +14,8 @@ from arqmath_bm25.analysis.settings import FormulaAnalysisSettings
 from arqmath_bm25.collection.formulas import COLUMNS
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.core.workers.local import HERE, Processes
+from arqmath_bm25.core.workers import HERE
+from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.formulas import formula_documents as documents
 from arqmath_bm25.tasks.formulas.formula_documents import InstanceTable, write_formula_documents

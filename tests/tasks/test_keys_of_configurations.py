@@ -14,7 +14,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Topic
-from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.workers import HERE
 from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import ensure

@@ -14,7 +14,7 @@ from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.core.stores import why_unusable
-from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.workers import HERE
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent

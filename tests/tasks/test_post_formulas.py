@@ -12,7 +12,8 @@ from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.collection.site import Site
 from arqmath_bm25.core.sample_data import SAMPLE
-from arqmath_bm25.core.workers.local import HERE, Processes
+from arqmath_bm25.core.workers import HERE
+from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.tasks.formulas.post_formulas import contents, find_formula, write_post_formulas
 
 if TYPE_CHECKING:

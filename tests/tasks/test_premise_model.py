@@ -23,7 +23,7 @@ from arqmath_bm25.collection.premises import (
 )
 from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE
-from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.workers import HERE
 from arqmath_bm25.evaluation.score import score_premises
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.cited.ridge import inverse_for, near_influence, whole_influence

@@ -17,7 +17,7 @@ from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.stores import why_unusable
-from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.workers import HERE
 from arqmath_bm25.evaluation.qrels import by_visual_id, read_qrels
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.runs.formula_ids import FormulaIds

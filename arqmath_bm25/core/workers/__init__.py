@@ -1,4 +1,4 @@
-"""Workers: the processes of this machine (`local`), or a Spark cluster (`spark`).
+"""Workers: this process, the processes of this machine (`local`), or a Spark cluster (`spark`).
 
 Builds use only the protocol `Workers`: jobs go in, and results come out in the order of the jobs.
 What is written depends neither on the number of workers nor on their machines.
@@ -30,3 +30,20 @@ class Workers(Protocol):
 
     def close(self) -> None:
         """Release the workers; the next `map` starts them again."""
+
+
+class _ThisProcess:
+    """Does one job after the other, where they are not worth another process."""
+
+    count = 1
+    remote = False
+
+    def map(self, work: Callable[[J], R], jobs: Iterable[J]) -> Iterator[R]:
+        """Yield `work(job)` of every job, in their order."""
+        return map(work, jobs)
+
+    def close(self) -> None:
+        """Release nothing."""
+
+
+HERE = _ThisProcess()

@@ -111,9 +111,6 @@ class Processes:
             self._pool = None
 
 
-HERE = Processes(1)  # for work that is not worth a process
-
-
 def _end_with_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     atexit.register(os._exit, 0)  # instead of freeing millions of objects one by one

@@ -30,8 +30,7 @@ from arqmath_bm25.core.errors import InputError, InterruptedWorkError
 from arqmath_bm25.core.manifest import digest_of
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.core.records import Json
-from arqmath_bm25.core.workers import Workers
-from arqmath_bm25.core.workers.local import HERE
+from arqmath_bm25.core.workers import HERE, Workers
 from arqmath_bm25.engines.engine import Bm25
 from arqmath_bm25.engines.opensearch.connection import connect, patiently, search_all
 
