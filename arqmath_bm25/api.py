@@ -20,7 +20,7 @@ from dataclasses import fields, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from arqmath_bm25.collection.imports import Import, import_of_rows
 from arqmath_bm25.core.errors import InputError, NoIndexError, check_found
 from arqmath_bm25.core.guesses import no_attribute, showing_its_arguments
 from arqmath_bm25.core.labs import TASKS
-from arqmath_bm25.core.lazy import LazyModule
+from arqmath_bm25.core.lazy import pd
 from arqmath_bm25.core.manifest import digest_of
 from arqmath_bm25.core.records import Hit, Topic
 from arqmath_bm25.core.system import processors
@@ -61,11 +61,6 @@ from arqmath_bm25.tasks.index_content import fitted, with_needed
 from arqmath_bm25.tasks.open_index import Index as TaskIndex
 from arqmath_bm25.tasks.post_filter import PostFilter
 from arqmath_bm25.tasks.task import MOSTLY_LATEX, Found, Task
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = LazyModule("pandas")  # takes half a second to load
 
 __all__ = [
     "Collection",

@@ -14,15 +14,15 @@ from dataclasses import asdict, replace
 from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union, get_args, overload
+from typing import Any, Literal, TypeAlias, Union, get_args, overload
 
 import numpy as np
 
 from arqmath_bm25.collection.row_names import DOC_IDS, QUERY_IDS, TEXTS
 from arqmath_bm25.core.errors import InputError, ScoreWarning
 from arqmath_bm25.core.guesses import showing_its_arguments
-from arqmath_bm25.core.labs import MAX_DEPTH, RunTask, is_official, known_year, official_stem
-from arqmath_bm25.core.lazy import LazyModule
+from arqmath_bm25.core.labs import MAX_DEPTH, RunTask, known_year, official_stem
+from arqmath_bm25.core.lazy import pd
 from arqmath_bm25.core.records import Hit
 from arqmath_bm25.evaluation import qrels as qrels_files
 from arqmath_bm25.evaluation.comparing import compare_runs
@@ -42,11 +42,6 @@ from arqmath_bm25.runs.rows import RunRow
 from arqmath_bm25.runs.run import Run
 from arqmath_bm25.runs.task_rules import RULES, AnswerRules, DocumentRules, FormulaRules
 from arqmath_bm25.version import __version__
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = LazyModule("pandas")  # takes half a second to load
 
 # A union by its class, since pandas is not loaded yet: users may write `Table | None`.
 Table: TypeAlias = Union["pd.DataFrame", Mapping[str, Mapping[str, float]], Iterable[Any]]
@@ -547,8 +542,7 @@ def _task_of(run: pd.DataFrame) -> RunTask:
         if rules.hit_columns and rules.hit_columns[0] in run:
             return rules.task
 
-    first_topic = run["qid"].head(1).astype(str)
-    if all(map(is_official, first_topic)):
+    if run.empty or known_year(run["qid"].head(1).astype(str)):
         return AnswerRules.task
     return DocumentRules.task
 

@@ -60,7 +60,12 @@ class _PretextWriter:
             references = map(markup.reference, re.split(r"[\s,]+", targets.strip()))
             return "".join(references) + self._inner(element, level)
         if name in _DIVISIONS:
-            return self._division(element, level)
+            title = self._title(element)
+            if title:
+                level = min(level + 1, _DEEPEST)
+                heading = markup.heading_start(level, element.get(_XML_ID, ""), 0, 0)
+                title = f"{heading}{title}</h{level + 1}>\n"
+            return title + self._inner(element, level)
         if name == "proof" or name in _STATEMENTS:
             return self._statement(element, level)
         if name == "title":
@@ -103,14 +108,6 @@ class _PretextWriter:
         if title is None:
             return ""
         return " ".join(self._inner(title, 0).split())
-
-    def _division(self, element: Any, level: int) -> str:
-        title = self._title(element)
-        if not title:
-            return self._inner(element, level)
-        level = min(level + 1, _DEEPEST)
-        heading = markup.heading_start(level, element.get(_XML_ID, ""), 0, 0)
-        return f"{heading}{title}</h{level + 1}>\n{self._inner(element, level)}"
 
     def _statement(self, element: Any, level: int) -> str:
         name = element.tag

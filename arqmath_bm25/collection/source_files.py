@@ -547,27 +547,17 @@ def _pdf_parts(text: str, path: Path, inputs: SourceInputs) -> list[FilePart]:
 
 FileReader = Callable[[str, Path, SourceInputs], list[FilePart]]
 # A further form of files is a reader and a line here.
-READERS: dict[str, FileReader] = {
-    ".htm": _html_parts,
-    ".html": _html_parts,
-    ".ipynb": _notebook_parts,
-    ".lean": _formal_parts,
-    ".ltx": _latex_parts,
-    ".markdown": _markdown_parts,
-    ".md": _markdown_parts,
-    ".mdx": _markdown_parts,
-    ".qmd": _markdown_parts,
-    ".org": _light_parts,
-    ".ptx": _pretext_parts,
-    ".rmd": _markdown_parts,
-    ".rst": _rst_parts,
-    ".tex": _latex_parts,
-    ".thy": _formal_parts,
-    ".txt": _plain_parts,
-    ".typ": _light_parts,
-    ".v": _formal_parts,
-    ".xhtml": _html_parts,
-    ".xml": _pretext_parts,
+_ENDINGS: dict[FileReader, str] = {
+    _formal_parts: ".lean .thy .v",
+    _html_parts: ".htm .html .xhtml",
+    _latex_parts: ".ltx .tex",
+    _light_parts: ".org .typ",
+    _markdown_parts: ".markdown .md .mdx .qmd .rmd",
+    _notebook_parts: ".ipynb",
+    _plain_parts: ".txt",
+    _pretext_parts: ".ptx .xml",
+    _rst_parts: ".rst",
 }
+READERS = {ending: reader for reader, endings in _ENDINGS.items() for ending in endings.split()}
 if find_spec("pypdfium2"):
     READERS[".pdf"] = _pdf_parts

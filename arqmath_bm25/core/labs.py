@@ -119,11 +119,6 @@ def year_of(topics: Iterable[str]) -> Year:
     return next(iter(topic_of))
 
 
-def is_official(topic: str) -> bool:
-    """Return whether a topic is one of the labs."""
-    return known_year([topic]) is not None
-
-
 def known_year(topics: Iterable[str]) -> Year | None:
     """Return the lab's year of topic ids; None if there is no such year, or more than one."""
     try:

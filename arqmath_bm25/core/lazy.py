@@ -1,14 +1,19 @@
-"""Modules that take long to load, and that not every call needs."""
+"""pandas, which takes half a second to load, and which not every call needs."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["pd"]
 
 
-class LazyModule:
-    """Stands for a module, which is imported when one of its names is asked for."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
+class _Pandas:
+    """Stands for the module, which is imported when one of its names is asked for."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self._name), name)
+        return getattr(import_module("pandas"), name)
+
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = _Pandas()

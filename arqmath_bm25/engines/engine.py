@@ -27,6 +27,8 @@ DocIds = Sequence[bytes]  # in UTF-8
 Scores = npt.NDArray[np.float32]
 Query = Mapping[str, Mapping[str, float]]  # field → term → weight of the term
 TermScores = dict[str, dict[str, float]]  # field → term → what it gives to a score
+TermsOfFields = Mapping[str, Iterable[str]]  # field → terms
+DocumentCounts = dict[str, dict[str, int]]  # field → term → how many documents hold it
 
 LocalName = Literal["lucene", "flat"]
 EngineName = Literal["auto", LocalName, "opensearch"]
@@ -146,7 +148,7 @@ class Searcher(ABC):
         self.explain({}, doc_ids)  # which looks up all ids, and then has nothing to explain
 
     @abstractmethod
-    def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
+    def document_counts(self, terms: TermsOfFields) -> DocumentCounts:
         """Return field → term → the number of documents that hold it, if any do."""
 
     @abstractmethod

@@ -25,7 +25,7 @@ Numbers without a type here have as few bytes as the largest possible one needs 
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
@@ -44,10 +44,12 @@ from arqmath_bm25.core.records import Hit
 from arqmath_bm25.core.tested import TestedNumbers, read_numbers
 from arqmath_bm25.engines.engine import (
     Bm25,
+    DocumentCounts,
     Query,
     Scores,
     Searcher,
     TermScores,
+    TermsOfFields,
     best_first,
     best_hits,
     flat_directory,
@@ -158,9 +160,9 @@ class FlatSearcher(Searcher):
                     scores[term] = float(weight - weight / field.divisors[code])
         return explained
 
-    def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
+    def document_counts(self, terms: TermsOfFields) -> DocumentCounts:
         """Return field → term → the number of documents that hold it, if any do."""
-        counts = dict[str, dict[str, int]]()
+        counts = DocumentCounts()
         for name, of_field in terms.items():
             counts[name] = {}
             if name in self._fields:

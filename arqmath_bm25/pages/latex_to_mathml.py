@@ -122,18 +122,11 @@ def _colour(match: re.Match[str]) -> str:
         if len(colour) <= 3:
             colour = "".join(2 * digit for digit in colour)
     elif not model:
-        colour = _known_colour(colour.lower())
+        # The known colour whose name is within the name: red in darkred.
+        known = [name for name in _TABLE["colours"].split() if name in colour.lower()]
+        colour = "".join(known[:1]) or "gray"
 
     return rf"{group}\color{model}{{{colour}}}"
-
-
-def _known_colour(name: str) -> str:
-    """Return the known colour whose name is within a name: red in darkred."""
-    for colour in _TABLE["colours"].split():
-        if colour in name:
-            return str(colour)
-
-    return "gray"
 
 
 def _diagram(match: re.Match[str]) -> str:
@@ -341,14 +334,10 @@ def _safe_tag(tag: re.Match[str]) -> str:
 
 
 def _class(declaration: str) -> str:
-    """Return the CSS class for a style declaration."""
-    if declaration.startswith("color:#"):
-        return _hue(declaration.removeprefix("color:#"))
-    return str(_TABLE["classes"].get(declaration.strip(), ""))
-
-
-def _hue(digits: str) -> str:
-    """Return the name of a colour of six digits; nothing for shades of gray."""
+    """Return the CSS class for a style declaration: of a colour its name, of grays none."""
+    if not declaration.startswith("color:#"):
+        return str(_TABLE["classes"].get(declaration.strip(), ""))
+    digits = declaration.removeprefix("color:#")
     red, green, blue = (int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4))
     hue, lightness, saturation = rgb_to_hls(red, green, blue)
     if saturation * lightness <= 0.1:

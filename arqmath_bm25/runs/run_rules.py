@@ -100,13 +100,13 @@ class RunRules:
     row_format: ClassVar[str]
 
     # The ending of the names of run files.
-    ending: ClassVar[str] = ".tsv"
+    ending = ".tsv"
 
     # What column 2 holds in TREC's form; None if the task has no such form.
     trec_mark: ClassVar[re.Pattern[str] | None] = None
 
     # Whether columns may be in quotes.
-    quoted: ClassVar[bool] = False
+    quoted = False
 
     # Columns with ids that must be numbers, and the fields of `RunRow` that hold them.
     ids: ClassVar[Mapping[str, str]] = {}
@@ -138,7 +138,7 @@ class RunRules:
     unsupported: ClassVar[Mapping[Use, str]] = {}
 
     # The relevance level: the lowest grade that counts as relevant.
-    relevant: ClassVar[int] = labs.RELEVANT
+    relevant = labs.RELEVANT
 
     # Keys of measures, and their names in ir_measures; binary ones are at the relevance level.
     measures: ClassVar[Mapping[str, str]] = {}

@@ -54,10 +54,10 @@ class LabRules(RunRules):
     """Rules that ARQMath's three tasks share: names of runs and of topics."""
 
     # The letter with which its topics begin.
-    letter: ClassVar[str] = "A"
+    letter = "A"
 
     # The part of its file names between modality and priority.
-    name_part: ClassVar[str] = ""
+    name_part = ""
 
     def check_name(self, path: Path, findings: Findings) -> None:
         """Report faults in the name of a run file."""

@@ -149,7 +149,7 @@ class Task(ABC):
     rows_are = "rows"
     hits_are = "answer"
     lab: ClassVar[labs.RunTask] = "task1"  # whose columns and measures a run has
-    depth: ClassVar[int] = MAX_DEPTH  # most hits of a topic in a run file
+    depth = MAX_DEPTH  # most hits of a topic in a run file
     finds_posts = False  # which can be chosen by tag and year
 
     def __init__(self, settings: Any) -> None:

@@ -13,7 +13,7 @@ in 64 bits, so their order, which may differ between segments, does not change a
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,12 @@ from arqmath_bm25.engines.engine import (
     FEW,
     Bm25,
     DocIds,
+    DocumentCounts,
     Query,
     Scores,
     Searcher,
     TermScores,
+    TermsOfFields,
     best_first,
     best_hits,
     term_scores,
@@ -146,10 +148,10 @@ class LuceneSearcher(Searcher):
                 explained.append(term_scores(json.loads(text)))
         return explained
 
-    def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
+    def document_counts(self, terms: TermsOfFields) -> DocumentCounts:
         """Return field → term → the number of documents that hold it, if any do."""
         term_class = java_class("org.apache.lucene.index.Term")
-        counts = dict[str, dict[str, int]]()
+        counts = DocumentCounts()
         with detaching():
             for field, of_field in terms.items():
                 counts[field] = {}

@@ -5,7 +5,7 @@ of shards. If a shard fails, its copies are searched; it is never
 left out. Ties are completed and put in order here, as in lucene/search.py.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,10 +16,12 @@ from arqmath_bm25.core.records import Hit, Json
 from arqmath_bm25.engines.engine import (
     FEW,
     DocIds,
+    DocumentCounts,
     Query,
     Scores,
     Searcher,
     TermScores,
+    TermsOfFields,
     term_scores,
     with_ties,
 )
@@ -71,7 +73,7 @@ class OpenSearchSearcher(Searcher):
         hits: list[Any] = answer["hits"]["hits"]
         return hits
 
-    def document_counts(self, terms: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
+    def document_counts(self, terms: TermsOfFields) -> DocumentCounts:
         """Return field → term → the number of documents that hold it, if any do.
 
         One request gives every shard a document of these terms, which is answered with the shard's
