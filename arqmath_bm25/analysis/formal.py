@@ -53,7 +53,7 @@ _PART = re.compile(r"[^\W\d_a-z]+(?![a-z])|[^\W\d_][^\W\d_A-Z]*|\d+")
 _LETTERS = re.compile(rf"{_LETTER}+")
 _ISABELLE = re.compile(r"\\<\^?([A-Za-z]+)>")
 _QUOTES = '"‹\\'
-_KEPT = 1 << 14  # tokens with their words, and the characters of the longest
+_KEPT = 1 << 15  # tokens with their words, and the characters of the longest
 _LONGEST = 100
 
 

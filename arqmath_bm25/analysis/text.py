@@ -17,12 +17,12 @@ from typing import Literal, TypeVar
 
 import Stemmer
 
-from arqmath_bm25.core.tables import read_table
+from arqmath_bm25.core.tables import names_in, read_table
 
 T = TypeVar("T")
 
 _TABLE = read_table(__file__)
-STOP_WORDS = frozenset(_TABLE["stop_words"].split())
+STOP_WORDS = names_in(_TABLE["stop_words"])
 SINGULARS: dict[str, str] = _TABLE["singulars"]
 
 
@@ -66,6 +66,8 @@ def normalize(form: Literal["NFC", "NFKC"], text: str) -> str:
 
     Marks beyond the 30th on one character are dropped; no script has so many.
     """
+    if text.isascii():
+        return text
     return unicodedata.normalize(form, _MAY_BE_MARKS.sub(_fewer_marks, text))
 
 
