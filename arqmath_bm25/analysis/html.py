@@ -463,7 +463,7 @@ def _split(text: str, formulas: list[Formula], delimiters: Delimiters) -> Conten
 
 
 def split_math(
-    text: str, formulas: list[Formula], delimiters: Delimiters = "mathjax"
+    text: str, formulas: list[Formula], delimiters: Delimiters
 ) -> Iterator[str | Formula]:
     """Yield prose and formulas of parsed text: marks of `cut_spans`, and raw math (rule 3)."""
     if _MAY_BE_MATH.search(text) is None and delimiters != "none":

@@ -346,7 +346,7 @@ def _argument(latex: str, begin: int) -> tuple[str, int]:
     return latex[begin + 1 : closing], end
 
 
-def _skip(latex: str, begin: int, definition: bool = False) -> int:
+def _skip(latex: str, begin: int, definition: bool) -> int:
     """Return where the argument of a command ends; a definition has several."""
     dimension = _DIMENSION.match(latex, begin)
     if dimension is not None:

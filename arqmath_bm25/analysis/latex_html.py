@@ -230,7 +230,7 @@ class _Declared(NamedTuple):
 class _LatexWriter:
     """Writes LaTeX as HTML: a cursor goes through the text, and commands take their arguments."""
 
-    def __init__(self, text: str, macros: Macros | None = None, offset: int = 0) -> None:
+    def __init__(self, text: str, macros: Macros | None, offset: int = 0) -> None:
         self._text = text
         self._place = 0
         self._end = len(text)

@@ -292,7 +292,7 @@ def _work_on_range(
 
 
 def scan_places(
-    path: Path, root: str, place: PlaceOf, workers: Workers = HERE
+    path: Path, root: str, place: PlaceOf, workers: Workers
 ) -> tuple[Ints, Counter[str]]:
     """Index the rows of a dump: the numbers from `place`, offset, length and CRC-32 of each.
 

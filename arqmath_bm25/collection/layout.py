@@ -143,7 +143,7 @@ class Layout:
         name = f"{representation}_representation_v3"
         return self._missing(f"Formulas/{name}/1.tsv (unzipped from {name}.zip)")
 
-    def formula_source(self, representation: Representation = "latex") -> Path:
+    def formula_source(self, representation: Representation) -> Path:
         """Directory of the formula TSVs; of a dump without any, its posts, which hold LaTeX."""
         if representation == "latex" and not self.has_formulas() and self.has_posts():
             return self.posts()

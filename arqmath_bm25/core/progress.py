@@ -104,7 +104,10 @@ def _lines(
         yield
         return
     done, began = Event(), monotonic()
-    display = _notebook()
+    display: Any = None  # of a notebook that runs this
+    ipython = sys.modules.get("IPython")
+    if hasattr(ipython and ipython.get_ipython(), "kernel"):
+        display = import_module("IPython.display")
 
     def draw() -> None:
         if done.wait(_PAUSE):
@@ -132,12 +135,3 @@ def _lines(
     finally:
         done.set()
         thread.join()
-
-
-def _notebook() -> Any:
-    """Return IPython's `display` module if a notebook runs this, else None."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython and ipython.get_ipython()
-    if not hasattr(shell, "kernel"):
-        return None
-    return import_module("IPython.display")

@@ -349,13 +349,12 @@ def moves(
     grades = runs[0].judgments.qrels.get(topic, {})
     last = max(map(len, rankings)) + 1
 
-    def second_then_first(move: Move) -> list[int]:
-        return [rank or last for rank in reversed(move.ranks)]
-
     moved = []
     for doc, *of_doc in zip(docs, *parts, strict=True):
         moved.append(Move(doc, grades.get(doc), ranks[doc], of_doc))
-    return sorted(moved, key=second_then_first), unexplained
+    # The rank in the second run decides, then that in the first.
+    moved.sort(key=lambda move: [rank or last for rank in reversed(move.ranks)])
+    return moved, unexplained
 
 
 def _explain_runs(

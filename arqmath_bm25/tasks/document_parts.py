@@ -67,7 +67,7 @@ def write_parts(
     jobs: Iterable[J],
     directory: Path,
     workers: Workers,
-    forms: PartForms = JSON,
+    forms: PartForms,
 ) -> Iterator[Counter[str]]:
     """Write a part for every job; yield the counts of each part, in order.
 
