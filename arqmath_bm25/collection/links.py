@@ -36,9 +36,9 @@ class PostLinks:
 
     name: Final = "PostLinks"
 
-    def __init__(self, rows: Ints, counts: Mapping[str, int] | None = None) -> None:
+    def __init__(self, rows: Ints, counts: Mapping[str, int]) -> None:
         self.rows = np.asfortranarray(rows)  # sorted, without repeats; searched by columns
-        self.counts = counts or {}
+        self.counts = counts
 
     @classmethod
     def read(cls, path: Path | None) -> Self:

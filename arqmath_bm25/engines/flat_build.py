@@ -376,26 +376,24 @@ class _FieldPart:
         self._rows = rows
         code = np.searchsorted(pairs, part.read(f"{name}.pairs"))
         self._code = code.astype(smallest_kind(len(pairs)))
-        starts = self._read("starts")
+        starts = part.read(f"{name}.starts")
         self.postings = int(starts[-1])
 
     def cut(self, numbers: Numbers) -> list[int]:
         """Return where ranges of numbers begin among the terms, and the end."""
-        terms = self._read("terms")
+        terms = self._part.read(f"{self._name}.terms")
         begins = np.searchsorted(terms, numbers).tolist()
         return [0, *begins, len(terms)]
 
     def read(self, begin: int, end: int) -> tuple[Numbers, Integers, Integers, Integers]:
         """Return a range of terms, how many postings each has, and their documents and codes."""
-        terms = self._read("terms", begin, end)
-        starts = self._read("starts", begin, end + 1)
-        docs = self._read("docs", starts[0], starts[-1])
-        codes = self._read("codes", starts[0], starts[-1])
+        read = self._part.read
+        name = self._name
+        terms = read(f"{name}.terms", begin, end)
+        starts = read(f"{name}.starts", begin, end + 1)
+        docs = read(f"{name}.docs", starts[0], starts[-1])
+        codes = read(f"{name}.codes", starts[0], starts[-1])
         return terms, np.diff(starts), self._rows[docs], self._code[codes]
-
-    def _read(self, kind: str, begin: int = 0, end: int | None = None) -> npt.NDArray[Any]:
-        name = f"{self._name}.{kind}"
-        return self._part.read(name, begin, end)
 
 
 class _Merge(NamedTuple):

@@ -140,8 +140,16 @@ STATIC = Route("/static/{name}", _file)
 
 
 def server(app: ASGIApp) -> uvicorn.Server:
-    """Return a server of the application, which logs warnings only."""
-    _allow_connections()
+    """Return a server of the application, which logs warnings only.
+
+    This process may open a file for each of many connections then, idle ones too.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = _CONNECTIONS
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
     config = uvicorn.Config(
         app,
         log_level="warning",
@@ -152,16 +160,6 @@ def server(app: ASGIApp) -> uvicorn.Server:
         h11_max_incomplete_event_size=_LONGEST_HEAD,
     )
     return uvicorn.Server(config)
-
-
-def _allow_connections() -> None:
-    """Let this process open a file for each of many connections, idle ones too."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    limit = _CONNECTIONS
-    if hard != resource.RLIM_INFINITY:
-        limit = min(limit, hard)
-    if soft != resource.RLIM_INFINITY and soft < limit:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def own_names(host: str, listening: socket.socket, public: str = "") -> frozenset[str]:
