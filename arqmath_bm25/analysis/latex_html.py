@@ -359,6 +359,13 @@ class _LatexWriter:
         self._place = argument[1]
         return argument[0]
 
+    def _option(self) -> re.Match[str] | None:
+        """Return the option that follows, and go on after it and the slides around it."""
+        self._take(_SLIDES)
+        option = self._take(_OPTIONAL)
+        self._take(_SLIDES)
+        return option
+
     def _braced(self) -> str:
         """Return the argument in braces that follows, "" for none, without blanks around it."""
         if _BRACED.match(self._text, self._place):
@@ -574,7 +581,7 @@ class _LatexWriter:
             self._blocks.append("<li>")
         else:
             self._add(" ")
-        option = self._take(_OPTIONAL)
+        option = self._option()
         if option is not None:
             self._add(f"<strong>{self.line(option[1])}</strong> ")
 
@@ -655,7 +662,6 @@ class _LatexWriter:
         statement = None
         opening = closing = ""
         kind = name if name in self._declared else name.lower()
-        self._take(_SLIDES)
         if kind in markup.NAMED or kind in self._declared or kind == "restatable":
             statement = self._begin_statement(kind)
             closing = "</div>\n"
@@ -667,7 +673,7 @@ class _LatexWriter:
             closing = "</td></tr></table>\n"
 
         if statement is None:
-            option = self._take(_OPTIONAL)
+            option = self._option()
             title = _values(option[1]).get("title") if option else None
             if title:  # of a box
                 opening += f"<p><strong>{self.line(title)}</strong></p>\n"
@@ -686,7 +692,7 @@ class _LatexWriter:
     def _begin_statement(self, name: str) -> _Statement:
         """Return a statement with its title and label."""
         statement = _Statement(len(self._blocks), self._position, name)
-        option = self._take(_OPTIONAL)
+        option = self._option()
         if option is not None and not _LENGTHS.fullmatch(option[1]):
             values = _values(option[1])
             statement.label = values.get("label", "")

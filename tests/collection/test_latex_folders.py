@@ -180,6 +180,11 @@ def test_statements_have_the_names_that_the_source_declares(
          "Found Yes"),
         ("", r"\begin{definition}<2->[Norms]$N$.\end{definition}\begin{proof}<3>Ok.\end{proof}",
          "Norms $N$ . Ok."),
+        ("", r"\begin{proof}[Sketch]<4-> So. \item[a)]<2-> One \item<3->[b)] Two\end{proof}",
+         "Sketch So. a) One b) Two"),
+        ("", r"\begin{solutionbox}{2in} As $x$.\end{solutionbox} See \subref{f:a}, \vpageref{f}.",
+         "As $x$ . See , ."),
+        ("", r"\newacronym{gcd}{GCD}{divisor}\newglossaryentry{unit}{name={unit}} Units", "Units"),
         ("", r"\alt<3>{Odd}{Even} \temporal<2>{Soon}{Now}{Gone} \epigraph{Count.}{Gauss}",
          "Odd Even Soon Now Gone Count. Gauss"),
         ("", r"\begin{solution}[3cm]$a$\end{solution}\begin{solutionorbox}[1.5in]$b$"
