@@ -320,7 +320,7 @@ class _LatexWriter:
         elif token[0] == "}":
             self._add("".join(self._groups[-1:]))
             del self._groups[-1:]
-            if self._take(_NEXT_ARGUMENT):
+            if self._text.startswith(("{", "["), self._place) and self._take(_NEXT_ARGUMENT):
                 self._add(" ")
         elif kind == "paragraph":
             self._end_paragraph()
@@ -363,7 +363,8 @@ class _LatexWriter:
         """Return the option that follows, and go on after it and the slides around it."""
         self._take(_SLIDES)
         option = self._take(_OPTIONAL)
-        self._take(_SLIDES)
+        if option is not None:
+            self._take(_SLIDES)
         return option
 
     def _braced(self) -> str:
@@ -386,8 +387,9 @@ class _LatexWriter:
     def _formula(self, latex: str, display: bool) -> None:
         if "%" in latex:
             latex = _COMMENT.sub(r"\1", latex)
-        between = filter(None, _NO_SYMBOL.findall(latex))
-        latex = _NO_SYMBOL.sub("", latex)
+        left_out = _NO_SYMBOL.findall(latex)
+        if left_out:
+            latex = _NO_SYMBOL.sub("", latex)
         written = markup.formula(latex, display)
         label = _LABEL_INSIDE.search(latex)
         if label is not None:
@@ -397,7 +399,7 @@ class _LatexWriter:
         else:
             self._end_paragraph()
             self._blocks.append(f"<p>{written}</p>\n")
-        for text in between:
+        for text in filter(None, left_out):
             self._add(f"{self.line(text)} ")
 
     def _delimited(self, opening: str, closing: str) -> None:
