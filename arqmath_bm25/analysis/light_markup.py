@@ -5,6 +5,7 @@ references, calls with content, comments; its formulas, which are no LaTeX, beco
 """
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from arqmath_bm25.analysis import markup
@@ -55,19 +56,33 @@ _OPTIONS = re.compile(r":options[ \t]{1,9}\[([^\[\]]*)\]")  # of a block: its ti
 _RULE = re.compile(r"\A(?:-{2,}|={2,})\Z")  # which underlines no heading
 
 
+def _printed(text: str) -> Iterator[str]:
+    """Yield the lines of org, but no tree whose heading begins with the word COMMENT."""
+    hidden = 0  # the stars of such a heading
+    for line in map(str.strip, text.split("\n")):
+        heading = _ORG_HEADING.fullmatch(line)
+        if heading and (not hidden or len(heading["stars"]) <= hidden):
+            hidden = 0
+            if heading["title"].split()[:1] == ["COMMENT"]:
+                hidden = len(heading["stars"])
+        if not hidden:
+            yield line
+
+
+def _without_marks(line: str) -> str:
+    """Return a line of org with the marks of Markdown in place of its own."""
+    for pattern, markdown in _IN_LINES:
+        line = pattern.sub(markdown, line)
+    return line
+
+
 def org_markdown(text: str) -> LightText:
     """Return org as Markdown."""
     written = []
     values: dict[str, str] = {}
     heading = code = ""
     in_drawer = False
-    hidden = 0  # the stars of a heading whose tree is a comment
-    for line in map(str.strip, text.split("\n")):
-        found = _ORG_HEADING.fullmatch(line)
-        if found and (not hidden or len(found["stars"]) <= hidden):
-            hidden = len(found["stars"]) * (found["title"].split()[:1] == ["COMMENT"])
-        if hidden:
-            continue
+    for line in _printed(text):
         block = _BLOCK.fullmatch(line)
         if code and (block is None or block["edge"].lower() != "end"):
             if code in _CODE_BLOCKS:
@@ -99,12 +114,14 @@ def org_markdown(text: str) -> LightText:
             if own and own["key"].upper() == "CUSTOM_ID" and heading:
                 written[-1] = f"{heading} {{#{own['value'].strip()}}}\n"
         elif not line.startswith("# ") and line != "#" and not _PLANNING.match(line):
-            heading = f"{'#' * min(6, len(found['stars']))} {found['title']}" if found else ""
+            found = _ORG_HEADING.fullmatch(line)
+            heading = ""
+            if found:
+                heading = f"{'#' * min(6, len(found['stars']))} {found['title']}"
             line = heading or line
             if line and "NAME" in values:
                 written.append(f"\n({values.pop('NAME')})=\n")
-            for pattern, markdown in _IN_LINES:
-                line = pattern.sub(markdown, line)
+            line = _without_marks(line)
             if line.startswith("|") and not "".join(written[-1:]).strip().startswith("|"):
                 line = f"\n{line}"
             apart = found or _RULE.match(line)

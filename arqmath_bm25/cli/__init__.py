@@ -180,7 +180,7 @@ def _as_written(option: str, given: list[str]) -> str:
 
 
 def _meant(option: str, flags: set[str]) -> Collection[str]:
-    """Return the option that an unknown one stands for; all, which are better than a wrong one."""
+    """Return the option that is meant by an unknown one; if it is not known, all options."""
     if f"-{option}" in flags:
         return [f"-{option}"]
     near = get_close_matches(option, flags, n=1, cutoff=0.84)

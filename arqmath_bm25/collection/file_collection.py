@@ -209,7 +209,7 @@ def _jobs(files: Iterable[tuple[str, Path]], listing: Listing) -> Iterator[list[
 
 
 def _read(root: Path, whole: bool, job: list[tuple[Path, str]]) -> list[SourceFile | str]:
-    """Read files; in place of one that cannot be read stands the reason."""
+    """Read files; one that cannot be read is replaced by the reason."""
     sources: list[SourceFile | str] = []
     for path, macros in job:
         try:

@@ -107,15 +107,7 @@ def gather(
     """
     collection = evaluator.collection
     first = runs[0]
-    for run in runs:
-        run.rules.require("report", run.path)
-        if run.task != first.task:
-            raise InputError(
-                f"{run.path}: a run of {run.task}, {first.path} of {first.task}; report one task "
-                "at a time"
-            )
-    if evaluator.qrels is not None:
-        first.rules.require("report scores", evaluator.qrels)
+    _refuse_other_tasks(runs, evaluator.qrels)
 
     status("Scoring")
     reported, judgments = _score(runs, evaluator)
@@ -127,21 +119,20 @@ def gather(
     depth = depth or (20 if len(questions) <= FEW_TOPICS else 10)
     posts, formulas = _posts_and_formulas(reported, depth)
     post, delimiters, macros = post_reader(collection, posts.union(*relevant_docs.values()))
-    missing = [post_id for post_id in posts if post(post_id) is None]
-    if posts and len(missing) == len(posts):
+    missing = sum(post(post_id) is None for post_id in posts)
+    if posts and missing == len(posts):
         source = collection.corpus or collection.posts.path
         raise InputError(
-            f"{source}: none of the {len(posts):,} posts that the runs return is in it; are runs "
-            "and DATA of the same collection?"
+            f"{source}: none of the {missing:,} posts that the runs return is in it; are runs and "
+            "DATA of the same collection?"
         )
-    files = [run.path for run in runs]
     latex = latex_of(collection, formulas)
     return ReportData(
         collection=collection,
         task=task_class(first.task).title,
         formula_ids=first.ids,
         runs=reported,
-        baseline=_baseline(reported, files, baseline),
+        baseline=_baseline(reported, runs, baseline),
         qrels_files=list(judgments),
         qrels=grades,
         relevant=level,
@@ -155,8 +146,22 @@ def gather(
         delimiters=delimiters,
         macros=macros,
         latex=latex,
-        missing=len(missing),
+        missing=missing,
     )
+
+
+def _refuse_other_tasks(runs: Sequence[ReadRun], qrels: Path | None) -> None:
+    """Raise InputError for a task without reports or scores, and for runs of several tasks."""
+    first = runs[0]
+    for run in runs:
+        run.rules.require("report", run.path)
+        if run.task != first.task:
+            raise InputError(
+                f"{run.path}: a run of {run.task}, {first.path} of {first.task}; report one task "
+                "at a time"
+            )
+    if qrels is not None:
+        first.rules.require("report scores", qrels)
 
 
 def _merge(judgments: Sequence[Judgments]) -> tuple[Qrels, int, dict[str, set[str]]]:
@@ -197,15 +202,15 @@ def _posts_and_formulas(runs: Sequence[ReportedRun], depth: int) -> tuple[set[st
 
 
 def _baseline(
-    runs: Sequence[ReportedRun], files: Sequence[Path], baseline: Path | None
+    runs: Sequence[ReportedRun], read: Sequence[ReadRun], baseline: Path | None
 ) -> ReportedRun:
     """Return the run of the file `baseline`, by default the weakest run.
 
     Raises InputError if the file is not among the runs.
     """
     if baseline is not None:
-        for run, file in zip(runs, files, strict=True):
-            if file.resolve() == baseline.resolve():
+        for run, file in zip(runs, read, strict=True):
+            if file.path.resolve() == baseline.resolve():
                 return run
         raise InputError(f"{baseline}: not among the runs of the report")
 
