@@ -118,10 +118,9 @@ def org_markdown(text: str) -> LightText:
             heading = ""
             if found:
                 heading = f"{'#' * min(6, len(found['stars']))} {found['title']}"
-            line = heading or line
+            line = _without_marks(heading or line)
             if line and "NAME" in values:
                 written.append(f"\n({values.pop('NAME')})=\n")
-            line = _without_marks(line)
             if line.startswith("|") and not "".join(written[-1:]).strip().startswith("|"):
                 line = f"\n{line}"
             apart = found or _RULE.match(line)
