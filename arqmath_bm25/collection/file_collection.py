@@ -49,7 +49,7 @@ from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.writing import complete
 
 _MACROS = "macros.tex"
-TAKEN_OVER = (QUERIES, *QRELS, _MACROS)
+COPIED = (QUERIES, *QRELS, _MACROS)
 _NAMED = 5  # files that have changed, or are copies
 _PER_JOB = 1 << 20  # bytes
 _LISTED = 100  # files that are left out for one reason
@@ -73,7 +73,7 @@ def is_file_collection(data: Path, indexes: Path, everything: bool = False) -> b
 
 def listed_sources(data: Path, indexes: Path, everything: bool = False) -> Listing:
     """List the files of a folder that are read, or a single file."""
-    return listed(data, indexes, READERS, TAKEN_OVER, everything)
+    return listed(data, indexes, READERS, COPIED, everything)
 
 
 def plan_lines(data: Path, indexes: Path, everything: bool = False) -> Iterator[str]:
@@ -161,7 +161,7 @@ def _write_parts(listing: Listing, directory: Path, whole: bool, workers: Worker
         asked = rows.write(directory)
 
     taken_over = set()
-    for name in TAKEN_OVER:
+    for name in COPIED:
         if (listing.root / name).is_symlink() or (listing.root / name).exists():
             try:
                 file = inside(listing.real_root / name, listing.real_root)

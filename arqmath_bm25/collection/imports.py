@@ -26,7 +26,7 @@ from typing import Any
 
 from arqmath_bm25.analysis.settings import VERSION
 from arqmath_bm25.collection.file_collection import (
-    TAKEN_OVER,
+    COPIED,
     folder_name,
     listed_sources,
     tell_of_changes,
@@ -237,7 +237,7 @@ class Inputs:
         listing = listed_sources(data, folder.parents[1], everything)
         root = listing.real_root
         own = set(listing.names)
-        beside = [name for name in [*TAKEN_OVER, *known] if name not in own]
+        beside = [name for name in [*COPIED, *known] if name not in own]
         beside = [name for name in beside if inside(root / name, root)]
         watched = dict.fromkeys([*listing.names, *beside])
         states = _states(listing.root, watched, known)
@@ -248,7 +248,7 @@ class Inputs:
                 read_so = {**recipe, **_macros(listing)}
                 listing.former = FormerRows(folder / before["import"], read_so)
             taken = (os.path.relpath(path, root) for path in listing.plan.taken)
-            beside = [name for name in beside if name in TAKEN_OVER]
+            beside = [name for name in beside if name in COPIED]
             watched = dict.fromkeys([*listing.names, *beside, *sorted(taken)])
             missing = [name for name in watched if name not in states]
             states |= _states(listing.root, missing, {})
