@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -151,6 +150,8 @@ class _Command(_PlainHelp, TyperCommand):
         if not extra:
             return error
 
+        from arqmath_bm25.core.stores import is_there
+
         advice = ""
         if ctx.info_name == "search":
             advice = "; put quotes around a query of several words"
@@ -159,7 +160,7 @@ class _Command(_PlainHelp, TyperCommand):
         elif extra.isdecimal() and "--port" in flags:
             advice = f"; the port is given by --port {extra}"
         takes_data = "--data" in flags and "DOCUMENTS" not in takes
-        if takes_data and any(Path(word).exists() for word in given):
+        if takes_data and any(map(is_there, given)):
             advice += "; own documents are given by --data"
         return UsageError(f"{takes}, and not {extra}{advice}.", ctx)
 

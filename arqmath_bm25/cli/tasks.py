@@ -33,7 +33,7 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS, year_of
 from arqmath_bm25.core.progress import counted, progress, some, tell
 from arqmath_bm25.core.records import Hit, Json, Part
-from arqmath_bm25.core.stores import is_store, outdated, remove_unless_open, size_of
+from arqmath_bm25.core.stores import is_store, is_there, outdated, remove_unless_open, size_of
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import stored_manifest
@@ -405,9 +405,9 @@ def _check_query(task: str, query: str) -> None:
         task_class(task)
     except InputError as error:
         words, place = f"{task} {query}", "FOLDER"
-        if Path(task).exists() or "/" in task:
+        if is_there(task) or "/" in task:
             words, place = query, task
-        elif Path(query).exists():
+        elif is_there(query):
             words, place = task, query
         line = command_line("search", "docs", shlex.quote(words), data=place)
         raise InputError(f"{error}; own documents: `{line}`") from None

@@ -344,7 +344,7 @@ class _Rows:
             number = 1
             while row_id in self.ids:
                 number += 1
-                row_id = f"{base}~{number}"
+                row_id = part_id(f"{base}~{number}", "")
 
             said = f"{part.title}\0{part.text}".encode("utf-8", "surrogatepass")
             digest = hashlib.blake2b(said, digest_size=16).hexdigest()

@@ -40,7 +40,14 @@ def stores(folder: Path) -> list[Path]:
 
 def is_store(name: str) -> bool:
     """Return whether a name is the path of a store."""
-    return (Path(name) / MANIFEST).is_file()
+    return is_there(f"{name}/{MANIFEST}")
+
+
+def is_there(name: str) -> bool:
+    """Return whether a word of a command is a path; a sentence may be too long for one."""
+    with suppress(OSError):
+        return Path(name).exists()
+    return False
 
 
 def artifact(path: str, names: Sequence[str]) -> dict[str, str] | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from arqmath_bm25.analysis.tokenizer import TRUSTED
 from arqmath_bm25.core.configuration import default_config, load
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.stores import is_there
 
 if TYPE_CHECKING:
     from arqmath_bm25.tasks.task import Task
@@ -33,7 +34,7 @@ def task_class(name: str) -> type[Task]:
         advice = ""
         if near:
             advice = f"; did you mean {near[0]}?"
-        if Path(name).exists():
+        if is_there(name):
             advice = "; documents of your own are the task docs, and their file or folder is DATA"
         elif "/" in name:
             advice = "; if it is meant as your own documents, there is no such file or folder"
