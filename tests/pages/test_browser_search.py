@@ -22,6 +22,7 @@ from browsing import (
     webdriver,
 )
 from hostile_collection import ATTACK, write_collection, write_folder
+from lecturer import write_notes
 from serving import build_indexes, documents_site, folder_site, open_site, running
 from test_folder_files import PNG
 
@@ -146,6 +147,43 @@ def test_the_link_of_a_document_is_copied(browser: Chrome, documents: str) -> No
     again.send_keys(Keys.CONTROL, "v")
     assert again.get_property("value") == f"{documents}/documents/thm%2F1"
     assert complaints(browser) == []
+
+
+def test_the_keyboard_alone_searches_filters_opens_copies_and_goes_back(
+    browser: Chrome, tmp_path: Path
+) -> None:
+    def go_to(selector: str) -> None:
+        """Press the key TAB until an element has the focus, and then ENTER."""
+        for _ in range(40):
+            webdriver.ActionChains(browser).send_keys(Keys.TAB).perform()
+            if browser.execute_script(
+                "return document.activeElement.matches(arguments[0])", selector
+            ):
+                break
+        webdriver.ActionChains(browser).send_keys(Keys.ENTER).perform()
+
+    notes = write_notes(tmp_path / "notes")
+    with running(folder_site(notes, tmp_path / "indexes")) as address:
+        browser.get(address)
+        webdriver.ActionChains(browser).send_keys("function", Keys.ENTER).perform()
+        until(browser, lambda b: b.find_elements(CSS, ".filters a"))
+        all_hits = len(browser.find_elements(CSS, ".result"))
+        go_to(".filters a[href*='type%3Atheorem']")
+        until(browser, lambda b: "type%3Atheorem" in b.current_url)
+        theorems = browser.find_elements(CSS, ".result")
+        assert 0 < len(theorems) < all_hits
+
+        go_to(".hit-link")
+        until(browser, lambda b: "/documents/" in b.current_url)
+        document = browser.current_url
+        go_to(".copy")
+        status = browser.find_element(CSS, ".copied")
+        until(browser, lambda _: status.text)
+        assert status.text == f"Copied: {document.partition('?')[0]}"
+        browser.back()
+        until(browser, lambda b: "type%3Atheorem" in b.current_url)
+        assert len(browser.find_elements(CSS, ".result")) == len(theorems)
+        assert complaints(browser) == []
 
 
 def test_results_come_while_one_types_and_keys_lead_through_them(
