@@ -119,7 +119,7 @@ def _write(
 ) -> None:
     total: Counter[str] = Counter(documents=0)
     counts = Counter[str]()  # of one document
-    kinds = dict[str, int]()  # such counts as JSON → their number
+    kinds = dict[tuple[tuple[str, int], ...], int]()  # such counts → their number
     of_each = []
     writing = tries / uuid4().hex
     words = Counter[str]()
@@ -130,9 +130,9 @@ def _write(
         spelled: tuple[Mapping[str, Bag], dict[str, str]] = {}, {}
         for document in documents(job, counts):
             counts["documents"] += 1
-            words.update(document.words)
-            of_each.append(kinds.setdefault(_encode(counts), len(kinds)))
-            total.update(counts)
+            if document.words:
+                words.update(document.words)
+            of_each.append(kinds.setdefault(tuple(counts.items()), len(kinds)))
             counts.clear()
             if postings:
                 postings.add(document)
@@ -150,8 +150,12 @@ def _write(
     if words:
         writing.write_text(json.dumps(words), encoding="ascii")
         writing.rename(part.with_suffix(WORDS))
+    times = Counter(of_each)
+    for kind, number in kinds.items():
+        for name, count in kind:
+            total[name] += count * times[number]
     total.update(counts)
-    said = {"counts": total, "kinds": list(kinds), "of_each": of_each}
+    said = {"counts": total, "kinds": [_encode(dict(kind)) for kind in kinds], "of_each": of_each}
     writing.write_text(json.dumps(said), encoding="ascii")
     writing.rename(part.with_suffix(forms.ending))
 
