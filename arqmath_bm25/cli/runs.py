@@ -59,7 +59,7 @@ def convert(
     read = Run.read(run)
     if form == "trec":
         read.rules.require("TREC form", run)
-    elif read.has_posts:
+    elif read.rules.has_posts:
         for row in read.rows:
             if not row.post_id:
                 raise InputError(

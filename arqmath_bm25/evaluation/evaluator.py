@@ -247,9 +247,9 @@ class Evaluator:
 
         relevant = self.relevant or rules.relevant
         judgments = Judgments(file, qrels)
-        ids = rules.formula_ids(self.open_ids)
         holds = rules.holds(self.collection)
-        if ids is not None:
+        if rules.has_posts:
+            ids = self.open_ids()
             judgments = by_visual_id(qrels, ids, file, self.ids)
             if judgments.ids == "formula":
                 holds = partial(_hold_numbers, ids.has)

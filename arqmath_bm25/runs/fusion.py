@@ -82,7 +82,7 @@ def fuse_runs(
             )
 
     post_of = {}
-    if first.has_posts and posts:
+    if first.rules.has_posts and posts:
         post_of = _posts(runs)
 
     # A dict keeps the topics in the order in which the runs name them.

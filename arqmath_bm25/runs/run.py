@@ -80,8 +80,8 @@ class Run:
         self.departures = Findings()  # departures of the rows from the lab's form
         self.manifest: dict[str, Any] = {}  # says how the file was made
         self._open_ids = ids
-        if self.has_posts and self.topics:
-            self.form = self._form_of(self.rows)
+        if self.rules.has_posts and self.topics:
+            self.form = self._form_of_rows()
         if self.form != "lab":
             for topic, read in self.topics.items():
                 self.topics[topic] = list(map(self._with_formula_first, read))
@@ -101,14 +101,11 @@ class Run:
         departures are for `faults`. Raises InputError as `RunRules.read` does.
         """
         columns = task or detect_task(path)
-        if strict:
-            departures = Findings()
-        else:
-            columns = RULES[columns].row_task(path)
-            departures = Findings(refused=path)
-
+        departures = Findings()
         rows: Iterable[RunRow] | None = None
         if not strict:
+            columns = RULES[columns].row_task(path)
+            departures = Findings(refused=path)
             rows = RULES[columns].read_plain(path)
         if rows is None:
             rows = RULES[columns].read(path, departures)
@@ -175,12 +172,9 @@ class Run:
     @cached_property
     def ids(self) -> FormulaIds | None:
         """The formula index, if the run is of Task 2 and there is one."""
-        return self.rules.formula_ids(self._open_ids)
-
-    @property
-    def has_posts(self) -> bool:
-        """Whether its rows have a formula and the post that holds it."""
-        return "post_id" in self.rules.hit_columns
+        if self._open_ids is None or not self.rules.has_posts:
+            return None
+        return self._open_ids()
 
     @property
     def judged_apart(self) -> bool:
@@ -234,7 +228,7 @@ class Run:
         Formulas are ranked by visual ids, with `kind` visual_v2 by the visual ids of v2; a run that
         already holds visual ids is not changed.
         """
-        if not self.has_posts:
+        if not self.rules.has_posts:
             return self.rankings(depth)
 
         ranked = copy.copy(self)
@@ -322,9 +316,9 @@ class Run:
             return row._replace(doc_id=row.post_id, post_id=row.doc_id)
         return row._replace(doc_id=row.post_id, post_id="")
 
-    def _form_of(self, rows: Sequence[RunRow]) -> RowForm:
+    def _form_of_rows(self) -> RowForm:
         """Return the form of the rows: `formula, post`, `post, formula` or TREC's `1, formula`."""
-        pairs = [(row.doc_id, row.post_id) for row in rows if row.post_id]
+        pairs = [(row.doc_id, row.post_id) for row in self.rows if row.post_id]
         if not pairs:
             return "trec"
 
@@ -339,12 +333,9 @@ class Run:
                 return "trec"
 
             # A formula is in one post, while a post holds many formulas.
-            distinct = len(set(pairs))
-            formulas_repeat = distinct > len(formulas)
-            posts_repeat = distinct > len(posts)
-            if formulas_repeat and not posts_repeat:
+            each_has_its_post = len(posts) == len(set(pairs))
+            if each_has_its_post and len(formulas) < len(posts):
                 return "exchanged"
-            return "lab"
         if as_exchanged > as_lab:
             return "exchanged"
         return "lab"

@@ -12,9 +12,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import count, repeat
+from itertools import chain, count, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -160,7 +160,7 @@ class RunRules:
 
     def read_plain(self, path: Path) -> list[RunRow] | None:
         """Return the rows of a run without departures, read by columns; None for any other file."""
-        if self.quoted:
+        if self.quoted or "rank" not in self.columns:
             return None
 
         columns = plain_columns(path)
@@ -188,7 +188,11 @@ class RunRules:
 
     def documents_of(self, columns: Sequence[Sequence[str]]) -> PlainIds | None:
         """Return documents and posts from the columns between topic and rank; None if unclear."""
-        return None
+        *marks, documents = columns
+        for mark in set(chain.from_iterable(marks)):
+            if self.trec_mark and not self.trec_mark.fullmatch(mark):
+                return None
+        return documents, repeat("")
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
         """Return the row with these columns; None, and a finding, if they make no row."""
@@ -211,7 +215,10 @@ class RunRules:
 
     def record(self, line: int, columns: Sequence[str], ranked: Ranked) -> RunRow:
         """Return the row of the task's columns, by default of a topic and a document."""
-        return RunRow(line, columns[0], columns[self.document], *ranked)
+        post_id = ""
+        if self.has_posts:
+            post_id = columns[self.document + 1]
+        return RunRow(line, columns[0], columns[self.document], *ranked, post_id)
 
     def is_trec(self, columns: Sequence[str]) -> bool:
         """Return whether a row has TREC's form in place of the task's own."""
@@ -246,6 +253,11 @@ class RunRules:
             rank = min(max(rank, -_LARGEST_RANK), _LARGEST_RANK)
         return int(rank), score, tag
 
+    @property
+    def has_posts(self) -> bool:
+        """Whether rows have a formula and the post that holds it."""
+        return "post_id" in self.hit_columns
+
     def supports(self, use: Use) -> bool:
         """Return whether something can be done with its runs."""
         return use not in self.unsupported
@@ -259,10 +271,6 @@ class RunRules:
     def row_task(self, path: Path) -> labs.RunTask:
         """Return the task whose columns a run has when it is read as a run of this task."""
         return self.task
-
-    def formula_ids(self, open_ids: Callable[[], FormulaIds] | None) -> FormulaIds | None:
-        """Return the formula index, if documents of its runs are formulas and there is one."""
-        return None
 
     def eligible(
         self, collection: Collection, open_ids: Callable[[], FormulaIds]
@@ -286,10 +294,9 @@ class RunRules:
         return Path(name)
 
     def judgments_for(
-        self, collection: Collection, run: Path, topics: Iterable[str], year: labs.Year | None
+        self, collection: Collection, run: Path, topics: Mapping[str, Any], year: labs.Year | None
     ) -> Path:
         """Return the file with the judgments of a run; InputError if there is none."""
-        topics = list(topics)
         # The year of an empty run is known from its folder only.
         if not topics and year is None:
             folder = run.resolve().parent.name

@@ -18,9 +18,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -166,14 +165,6 @@ class AnswerRules(LabRules):
             return None
         return lambda ids: collection.posts.find(id_numbers(ids).astype(np.int64)) >= 0
 
-    def documents_of(self, columns: Sequence[Sequence[str]]) -> PlainIds | None:
-        """Return the posts, with or without TREC's second column."""
-        *marks, posts = columns
-        for mark in set(chain.from_iterable(marks)):
-            if not self.trec_mark.fullmatch(mark):
-                return None
-        return posts, repeat("")
-
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
         """Return the row of the lab's columns, or of TREC's."""
         if self.is_trec(columns):
@@ -203,12 +194,6 @@ class FormulaRules(LabRules):
     measures = _LAB_MEASURES
     table_measures = _LAB_TABLE_MEASURES
 
-    def formula_ids(self, open_ids: Callable[[], FormulaIds] | None) -> FormulaIds | None:
-        """Return the formula index, if there is one."""
-        if open_ids is None:
-            return None
-        return open_ids()
-
     def eligible(
         self, collection: Collection, open_ids: Callable[[], FormulaIds]
     ) -> Eligible | None:
@@ -232,10 +217,6 @@ class FormulaRules(LabRules):
             findings.error("TREC form", line, WITHOUT_POST)
             columns = [columns[0], columns[2], "", *columns[3:]]
         return super().row(line, columns, findings)
-
-    def record(self, line: int, columns: Sequence[str], ranked: Ranked) -> RunRow:
-        """Return the row of a topic, a formula and a post."""
-        return RunRow(line, columns[0], columns[1], *ranked, columns[2])
 
     def order(self, rows: Sequence[RunRow]) -> list[RunRow]:
         """Return all rows that count, best first."""
@@ -360,7 +341,7 @@ class PremiseRules(RunRules):
         return Path(name)
 
     def judgments_for(
-        self, collection: Collection, run: Path, topics: Iterable[str], year: labs.Year | None
+        self, collection: Collection, run: Path, topics: Mapping[str, Any], year: labs.Year | None
     ) -> Path:
         """Return the file with the statements of the set in whose folder a run lies."""
         folder = run.resolve().parent.name
@@ -417,10 +398,6 @@ class DocumentRules(RunRules):
 
         known = {document.doc_id for document in collection.own_documents()}
         return lambda ids: np.array([name in known for name in ids], np.bool_)
-
-    def documents_of(self, columns: Sequence[Sequence[str]]) -> PlainIds | None:
-        """Return the documents."""
-        return columns[-1], repeat("")
 
     def row(self, line: int, columns: Sequence[str], findings: Findings) -> RunRow | None:
         """Return the row of TREC's columns, or of Task 1's."""
