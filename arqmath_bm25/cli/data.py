@@ -27,7 +27,6 @@ from arqmath_bm25.core.progress import progress
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.stores import is_store, stores
 from arqmath_bm25.core.workers.local import Processes
-from arqmath_bm25.runs.run_writing import provenance
 from arqmath_bm25.tasks import trust
 from arqmath_bm25.tasks.verification import first_ranked, verify_from_data, verify_run
 
@@ -223,8 +222,7 @@ def verify(
         if is_store(str(run)):
             _check_store(run)
             continue
-        ranked = first_ranked(run)
-        place.check_data_of(ranked, provenance(ranked))
+        place.provenance([first_ranked(run)])
         with place.naming_the_build():
             if build:
                 proof = verify_from_data(run, place.collection, quick)

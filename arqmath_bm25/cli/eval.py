@@ -44,7 +44,6 @@ from arqmath_bm25.evaluation.measures import NAMES, Measure, named_measures
 from arqmath_bm25.evaluation.qrels import IdKind
 from arqmath_bm25.evaluation.score import EXPLANATION, RunScore, shared_notes
 from arqmath_bm25.evaluation.topic_sets import read_topic_info, topic_sets
-from arqmath_bm25.runs.run_writing import provenance
 from arqmath_bm25.runs.short_names import short_names
 from arqmath_bm25.runs.task_rules import detect_task
 from arqmath_bm25.tasks import trust
@@ -99,7 +98,7 @@ class Scoring:
         """Return the evaluator of these options."""
         place = Place(self.data, self.indexes)
         if self.qrels is None and runs:
-            place.check_data_of(runs[0], provenance(runs[0]))
+            place.provenance(runs[:1])
         return Evaluator(
             place.collection,
             qrels=self.qrels,

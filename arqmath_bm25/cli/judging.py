@@ -20,7 +20,7 @@ from arqmath_bm25.pages.judging.annotation import write_batch
 from arqmath_bm25.pages.post_html import latex_of
 from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.run import Run
-from arqmath_bm25.runs.run_writing import provenance, topics_of
+from arqmath_bm25.runs.run_writing import topics_of
 from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import configured
 
@@ -49,8 +49,7 @@ def pool(
 
     Example: arqmath-bm25 pool runs/*/2021/*-task1-*.tsv --primary-depth 20 -o batch.csv
     """
-    made_of = [provenance(run) for run in runs]
-    place.check_data_of(runs[0], made_of[0])
+    made_of = place.provenance(runs)
     collection = place.collection
     own = collection.run_task
     task = task or own or task_of_runs(runs, "pool")

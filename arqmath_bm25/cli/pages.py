@@ -22,7 +22,7 @@ from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import state_of
 from arqmath_bm25.pages.judging.annotation import posts_of_batch
-from arqmath_bm25.runs.run_writing import provenance, topics_of
+from arqmath_bm25.runs.run_writing import topics_of
 from arqmath_bm25.tasks import TASKS, trust
 from arqmath_bm25.tasks.open_index import Index
 
@@ -59,16 +59,15 @@ def report(
     """
     # Templates and charts take half a second to load, which other commands need not wait for.
     from arqmath_bm25.evaluation.evaluator import Evaluator
-    from arqmath_bm25.pages.report.gather import CHARTS, gather
+    from arqmath_bm25.pages.report.gather import CHARTS, ReportData
     from arqmath_bm25.pages.report.site import write_report
     from arqmath_bm25.runs.run import Run
 
-    made_of = [provenance(run) for run in runs]
-    place.check_data_of(runs[0], made_of[0])
+    made_of = place.provenance(runs)
     collection = place.collection
     with status("Reading runs") as say:
         evaluator = Evaluator(collection, qrels=qrels, measures=CHARTS, relevant=relevant)
-        data = gather(
+        data = ReportData(
             [Run.read(run, task or collection.run_task, evaluator.open_ids) for run in runs],
             evaluator,
             topics=[str(topics)] if topics else topics_of(made_of),

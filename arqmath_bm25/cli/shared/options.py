@@ -22,7 +22,7 @@ from arqmath_bm25.core.system import processors
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import digest_of_sources, sources, together
 from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
-from arqmath_bm25.runs.run_writing import Provenance
+from arqmath_bm25.runs.run_writing import Provenance, provenance
 from arqmath_bm25.runs.task_rules import RULES, detect_task
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import ensure
@@ -70,19 +70,24 @@ class Place:
             return Collection.of_store(Path(name))
         return self.collection
 
-    def check_data_of(self, run: Path, made_of: Provenance) -> None:
-        """Raise InputError if DATA is to be given, as a run was not made of the sample."""
-        if self.data is not None or not made_of.sha256:
-            return
+    def provenance(self, runs: Sequence[Path]) -> list[Provenance]:
+        """Return how runs were made.
+
+        Raises InputError if DATA is to be given, as the first one was not made of the sample.
+        """
+        made_of = list(map(provenance, runs))
+        first = made_of[0]
+        if self.data is not None or not first.sha256:
+            return made_of
         of_sample = []
         with suppress(InputError):  # it has no documents of one's own
-            of_sample = configured(detect_task(run)).index_task.sources(self.collection)
-        if made_of.sha256 == digest_of_sources(sources(of_sample)):
-            return
+            of_sample = configured(detect_task(runs[0])).index_task.sources(self.collection)
+        if first.sha256 == digest_of_sources(sources(of_sample)):
+            return made_of
 
-        qrels = f", judged by {made_of.qrels}" if made_of.qrels else ""
+        qrels = f", judged by {first.qrels}" if first.qrels else ""
         raise InputError(
-            f"{run}: made of {made_of.collection} (SHA-256 {made_of.sha256[:16]}…){qrels}; give "
+            f"{runs[0]}: made of {first.collection} (SHA-256 {first.sha256[:16]}…){qrels}; give "
             "these data with --data"
         )
 

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
-from arqmath_bm25.analysis.html import Delimiters
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, HIGHEST, known_year
 from arqmath_bm25.core.records import Json, Topic
@@ -21,7 +19,6 @@ from arqmath_bm25.evaluation.measures import NAMES, Measure, read_measure
 from arqmath_bm25.evaluation.qrels import Judgments, Qrels
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.pages.post_html import latex_of, post_reader
-from arqmath_bm25.runs.formula_ids import FormulaIds
 from arqmath_bm25.runs.rows import RunRow
 from arqmath_bm25.runs.run import Run as ReadRun
 from arqmath_bm25.runs.short_names import short_names
@@ -63,142 +60,100 @@ class ReportedRun:
         return self.score.values
 
 
-@dataclass(frozen=True)
 class ReportData:
-    """Everything that a report shows; templates may use each of these fields."""
+    """Everything that a report shows; templates may use each of its attributes."""
 
-    collection: Collection
-    task: str  # the title of the task: the kind of documents that were searched
-    formula_ids: FormulaIds | None  # the formula index of Task 2
-    runs: list[ReportedRun]
-    baseline: ReportedRun  # runs on the same topics are compared with it
-    qrels_files: list[Path]  # one file for each year of the runs
-    qrels: Qrels
-    relevant: int  # the relevance level: the lowest grade that counts as relevant
-    relevant_docs: dict[str, set[str]]  # topic -> documents that are relevant for it
-    measures: dict[str, str]  # keys with their titles; the first compares the runs
-    primed: bool  # whether tables show measures over judged documents only
-    words: dict[int, str]  # the names of the grades
-    questions: dict[str, Topic]  # topics in the order of their files
-    depth: int  # how many hits of a topic are shown
-    post: Callable[[str], Post | None]
-    delimiters: Delimiters
-    macros: str
-    latex: Mapping[str, str]  # formula id -> LaTeX
-    missing: int  # how many posts to show are not in the collection
+    def __init__(
+        self,
+        runs: Sequence[ReadRun],
+        evaluator: Evaluator,
+        *,
+        topics: Sequence[str] | None,
+        depth: int | None,
+        baseline: Path | None,
+        status: Callable[[str], None],
+    ) -> None:
+        """Read the data of a report of runs, scored with CHARTS.
 
+        `topics` are topic files, by default all in DATA. Runs are compared with the run in the file
+        `baseline`, by default the weakest run. `status` gets the name of each step.
 
-def gather(
-    runs: Sequence[ReadRun],
-    evaluator: Evaluator,
-    *,
-    topics: Sequence[str] | None,
-    depth: int | None,
-    baseline: Path | None,
-    status: Callable[[str], None],
-) -> ReportData:
-    """Return the data of a report of runs, scored with CHARTS.
+        Raises InputError for what does not belong together: runs of several tasks, topics without a
+        topic file, posts that DATA lacks.
+        """
+        first = runs[0]
+        for run in runs:
+            run.rules.require("report", run.path)
+            if run.task != first.task:
+                raise InputError(
+                    f"{run.path}: a run of {run.task}, {first.path} of {first.task}; report one "
+                    "task at a time"
+                )
+        if evaluator.qrels is not None:
+            first.rules.require("report scores", evaluator.qrels)
 
-    `topics` are topic files, by default all in DATA. Runs are compared with the run in the file
-    `baseline`, by default the weakest run. `status` gets the name of each step.
+        status("Scoring")
+        self.collection = evaluator.collection
+        self.task = task_class(first.task).title  # the kind of documents that were searched
+        self.formula_ids = first.ids  # the formula index of Task 2
+        self.runs, judgments = _score(runs, evaluator)
+        self._read_judgments(judgments)
+        # Topics in the order of their files.
+        self.questions = _questions(runs, topics, self.collection)
 
-    Raises InputError for what does not belong together: runs of several tasks, topics without a
-    topic file, posts that DATA lacks.
-    """
-    collection = evaluator.collection
-    first = runs[0]
-    _refuse_other_tasks(runs, evaluator.qrels)
+        status("Looking for posts")
+        self.depth = depth or (20 if len(self.questions) <= FEW_TOPICS else 10)
+        self._read_posts()
+        # Runs on the same topics are compared with it.
+        self.baseline = _baseline(self.runs, runs, baseline)
 
-    status("Scoring")
-    reported, judgments = _score(runs, evaluator)
-    grades, level, relevant_docs = _merge(list(judgments.values()))
-    measures, primed = _measures(reported)
-    questions = _questions(runs, topics, collection)
+    def _read_judgments(self, judgments: Mapping[Path, Judgments]) -> None:
+        """Join the judgments of several files, one for each year of the runs."""
+        self.qrels_files = list(judgments)
+        self.qrels: Qrels = {}
+        for of_file in judgments.values():
+            self.qrels.update(of_file.qrels)
+        self.words = _words(self.qrels)  # the names of the grades
 
-    status("Looking for posts")
-    depth = depth or (20 if len(questions) <= FEW_TOPICS else 10)
-    posts, formulas = _posts_and_formulas(reported, depth)
-    post, delimiters, macros = post_reader(collection, posts.union(*relevant_docs.values()))
-    missing = sum(post(post_id) is None for post_id in posts)
-    if posts and missing == len(posts):
-        source = collection.corpus or collection.posts.path
-        raise InputError(
-            f"{source}: none of the {missing:,} posts that the runs return is in it; are runs and "
-            "DATA of the same collection?"
-        )
-    latex = latex_of(collection, formulas)
-    return ReportData(
-        collection=collection,
-        task=task_class(first.task).title,
-        formula_ids=first.ids,
-        runs=reported,
-        baseline=_baseline(reported, runs, baseline),
-        qrels_files=list(judgments),
-        qrels=grades,
-        relevant=level,
-        relevant_docs=relevant_docs,
-        measures=measures,
-        primed=primed,
-        words=_words(grades),
-        questions=questions,
-        depth=depth,
-        post=post,
-        delimiters=delimiters,
-        macros=macros,
-        latex=latex,
-        missing=missing,
-    )
+        # The relevance level: the lowest grade that counts as relevant.
+        self.relevant = max((of_file.relevant for of_file in judgments.values()), default=1)
+        self.relevant_docs = {}
+        for topic, grades in self.qrels.items():
+            relevant = {doc for doc, grade in grades.items() if grade >= self.relevant}
+            self.relevant_docs[topic] = relevant
 
+        # Keys with their titles; the first compares the runs.
+        self.measures: dict[str, str] = {}
+        self.primed = False  # whether tables show measures over judged documents only
+        scores = [run.score for run in self.runs if run.score]
+        if scores:
+            keys = scores[0].table_keys
+            self.measures = {key: NAMES.get(key, key) for key in keys}
+            self.primed = not scores[0].primed.isdisjoint(keys)
 
-def _refuse_other_tasks(runs: Sequence[ReadRun], qrels: Path | None) -> None:
-    """Raise InputError for a task without reports or scores, and for runs of several tasks."""
-    first = runs[0]
-    for run in runs:
-        run.rules.require("report", run.path)
-        if run.task != first.task:
+    def _read_posts(self) -> None:
+        """Find the posts and the formulas of the hits that are shown."""
+        posts = set()
+        formulas = set()
+        for run in self.runs:
+            for rows in run.topics.values():
+                for row in islice(rows.values(), self.depth):
+                    post, formula = row.post_and_formula
+                    posts.add(post)
+                    formulas.add(formula)
+
+        posts.discard("")
+        ids = posts.union(*self.relevant_docs.values())
+        self.post, self.delimiters, self.macros = post_reader(self.collection, ids)
+        # How many posts to show are not in the collection.
+        self.missing = sum(self.post(post_id) is None for post_id in posts)
+        if posts and self.missing == len(posts):
+            source = self.collection.corpus or self.collection.posts.path
             raise InputError(
-                f"{run.path}: a run of {run.task}, {first.path} of {first.task}; report one task "
-                "at a time"
+                f"{source}: none of the {self.missing:,} posts that the runs return is in it; are "
+                "runs and DATA of the same collection?"
             )
-    if qrels is not None:
-        first.rules.require("report scores", qrels)
-
-
-def _merge(judgments: Sequence[Judgments]) -> tuple[Qrels, int, dict[str, set[str]]]:
-    """Return the judgments of several files, their relevance level and the relevant documents."""
-    qrels = {}
-    for of_file in judgments:
-        qrels.update(of_file.qrels)
-    level = max((of_file.relevant for of_file in judgments), default=1)
-    relevant = {}
-    for topic, grades in qrels.items():
-        relevant[topic] = {doc for doc, grade in grades.items() if grade >= level}
-    return qrels, level, relevant
-
-
-def _measures(runs: Sequence[ReportedRun]) -> tuple[dict[str, str], bool]:
-    """Return the measures of tables with their titles, and whether some are primed."""
-    for run in runs:
-        if run.score is not None:
-            keys = run.score.table_keys
-            titles = {key: NAMES.get(key, key) for key in keys}
-            return titles, not run.score.primed.isdisjoint(keys)
-    return {}, False
-
-
-def _posts_and_formulas(runs: Sequence[ReportedRun], depth: int) -> tuple[set[str], set[str]]:
-    """Return the posts and the formulas of the hits that are shown."""
-    posts = set()
-    formulas = set()
-    for run in runs:
-        for rows in run.topics.values():
-            for row in islice(rows.values(), depth):
-                post, formula = row.post_and_formula
-                posts.add(post)
-                formulas.add(formula)
-
-    posts.discard("")
-    return posts, formulas
+        self.latex = latex_of(self.collection, formulas)  # by the ids of formulas
 
 
 def _baseline(

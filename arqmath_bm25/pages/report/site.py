@@ -69,6 +69,10 @@ def write_report(
     scores = {run.name: run.score for run in data.runs if run.score}
     averages = {name: score.averages() for name, score in scores.items()}
     failures = {run.name: _failures(data, run) for run in data.runs}
+    # From pages of topics to pages of threads, by the ids of posts.
+    links = {}
+    for page in threads.glob("*.html") if threads else ():
+        links[page.stem] = quote(os.path.relpath(page, directory / "topics"))
     with site(directory, "report", "report.js", data.collection.origin) as pages:
         pages.templates.globals.update(
             vars(data),
@@ -77,7 +81,7 @@ def write_report(
             lacking=set(chain.from_iterable(of_run[_MISSING] for of_run in failures.values())),
             settings={run.name: _settings(run) for run in data.runs},
             pages=names,
-            threads=_thread_links(directory / "topics", threads),
+            threads=links,
         )
 
         titles = {}
@@ -105,20 +109,10 @@ def write_report(
         )
 
 
-def _thread_links(topics: Path, threads: Path | None) -> dict[str, str]:
-    """Return the links from pages of topics to pages of threads, by the ids of posts."""
-    pages = threads.glob("*.html") if threads else ()
-    return {page.stem: quote(os.path.relpath(page, topics)) for page in pages}
-
-
 def _failures(data: ReportData, run: ReportedRun) -> dict[str, list[str]]:
     """Return the topics without a relevant document among the first ten, by reason."""
     failures: dict[str, list[str]] = {_MISSING: [], _NOT_RETURNED: [], _LOW: []}
-    precision = ""
-    for key in reversed(data.measures):
-        if key in _AT_10:
-            precision = key
-
+    precision = next((key for key in data.measures if key in _AT_10), "")
     for topic, values in run.values.items():
         if values[precision] > 0:
             continue
