@@ -60,7 +60,7 @@ from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import fitted, with_needed
 from arqmath_bm25.tasks.open_index import Index as TaskIndex
 from arqmath_bm25.tasks.post_filter import PostFilter
-from arqmath_bm25.tasks.task import MOSTLY_LATEX, Found, Task
+from arqmath_bm25.tasks.task import MOSTLY_LATEX, Found
 
 __all__ = [
     "Collection",
@@ -540,12 +540,11 @@ class Index(_ValueObject):
         score of the document. `attrs` has its score and rank. Raises InputError for a document that
         the index lacks or the query does not find, and for a variant whose scores are not sums.
         """
-        task = self._opened.task
         variant = self.chosen(variant)
         if isinstance(query, str):
-            topic = task.topic(query)
+            topic = self._opened.task.topic(query)
         else:
-            topic = _topic(dict(query), task)
+            topic = self._topic(dict(query))
 
         rank, hit = self._ranked_hit(topic, variant, str(docno))
         (parts,) = self._opened.explain(topic, variant, [hit])
@@ -601,7 +600,7 @@ class Index(_ValueObject):
             qid = topics["qid"][is_repeated].iloc[0]
             raise InputError(f"topics: qid {qid} comes twice; drop_duplicates('qid') first")
 
-        records = [_topic(row, task) for row in topics.to_dict("records")]
+        records = [self._topic(row) for row in topics.to_dict("records")]
         ranked = self._opened.rank(records, variant, depth)
         return self._run_frame(records, ranked, variant, depth, text)
 
@@ -615,7 +614,6 @@ class Index(_ValueObject):
         (Task 1) and documents of `docs` only. Raises InputError as `run` does, and one that names
         all documents that the index lacks.
         """
-        task = self._opened.task
         variant = self.chosen(variant)
         rows = table(candidates, "candidates", "qid", "query", "docno")
         rows = rows.drop(columns=["score", "rank"], errors="ignore")
@@ -623,7 +621,7 @@ class Index(_ValueObject):
         records = []
         documents = []
         for _, group in rows.groupby("qid", sort=False):
-            records.append(_topic(group.iloc[0].to_dict(), task))
+            records.append(self._topic(group.iloc[0].to_dict()))
             documents.append(list(dict.fromkeys(group["docno"])))
 
         ranked = self._opened.score(records, variant, documents)
@@ -637,14 +635,13 @@ class Index(_ValueObject):
         part of a score (see `explain`), which is 0 where it adds nothing. Raises InputError that
         names all documents that the index lacks.
         """
-        task = self._opened.task
         variant = self.chosen(variant)
         rows = table(candidates, "candidates", "qid", "query", "docno")
         docnos = rows["docno"].drop_duplicates()
         hit_of = dict(zip(docnos, self._hits(docnos), strict=True))
         features = [pd.DataFrame(index=rows.index[:0])]
         for _, group in rows.groupby("qid", sort=False):
-            topic = _topic(group.iloc[0].to_dict(), task)
+            topic = self._topic(group.iloc[0].to_dict())
             hits = [hit_of[docno] for docno in group["docno"]]
             scores = []
             for parts in self._opened.explain(topic, variant, hits):
@@ -653,6 +650,25 @@ class Index(_ValueObject):
 
         frame = pd.concat(features).reindex(rows.index)
         return frame[sorted(map(str, frame))].fillna(0.0)
+
+    def _topic(self, row: Mapping[Hashable, Any]) -> Topic:
+        """Return the topic of a row: title and question if `query` is their text, else the query.
+
+        A query that somebody has rewritten is searched in place of title and question.
+        """
+        qid = str(row["qid"])
+        query = _query(row["query"])
+        excluded = tuple(map(str, _members(row.get("excluded"))))
+        title = row.get("title")
+        question = row.get("question")
+        if isinstance(title, str) and isinstance(question, str):
+            tags = tuple(_members(row.get("tags")))
+            formulas = tuple(filter(None, [row.get("formula")]))
+            topic = Topic(qid, title, question, tags, row.get("formula_id", ""), formulas, excluded)
+            if _text(topic) == query:
+                return topic
+
+        return self._opened.task.topic(query)._replace(topic_id=qid, excluded=excluded)
 
     def _hits(self, docnos: Iterable[object]) -> list[Hit]:
         """Return documents as hits without a score; InputError that names the unknown ones."""
@@ -725,26 +741,6 @@ def _text(topic: Topic) -> str:
     if topic.formulas:
         return f"${topic.latex}$"
     return f"{read_title(topic.title).text}\n{read_body(topic.question).text}".strip()
-
-
-def _topic(row: Mapping[Hashable, Any], task: Task) -> Topic:
-    """Return the topic of a row: title and question if `query` is their text, else the query.
-
-    A query that somebody has rewritten is searched in place of title and question.
-    """
-    qid = str(row["qid"])
-    query = _query(row["query"])
-    excluded = tuple(map(str, _members(row.get("excluded"))))
-    title = row.get("title")
-    question = row.get("question")
-    if isinstance(title, str) and isinstance(question, str):
-        tags = tuple(_members(row.get("tags")))
-        formulas = tuple(filter(None, [row.get("formula")]))
-        topic = Topic(qid, title, question, tags, row.get("formula_id", ""), formulas, excluded)
-        if _text(topic) == query:
-            return topic
-
-    return task.topic(query)._replace(topic_id=qid, excluded=excluded)
 
 
 def _members(value: object) -> Sequence[Any]:

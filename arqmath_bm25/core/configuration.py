@@ -72,7 +72,12 @@ def load(model: type[S], path: Path, default: Path | None = None) -> S:
     A file that lacks a required key holds only what differs from `default`. Raises InputError that
     names the file and every key with a wrong value.
     """
-    loaded = _read(path)
+    try:
+        loaded = from_yaml(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the configuration: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{path}: not YAML: {error}") from error
     if default is not None and isinstance(loaded, dict) and not _is_complete(model, loaded):
         complete = load(model, default).model_dump(mode="json")
         loaded = _merged(complete, loaded)
@@ -90,15 +95,6 @@ def from_yaml(text: str) -> Any:
         return yaml.load(text, _Loader)  # noqa: S506  # a safe one
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(" ".join(str(error).split())) from error
-
-
-def _read(path: Path) -> Any:
-    try:
-        return from_yaml(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot read the configuration: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"{path}: not YAML: {error}") from error
 
 
 def _is_complete(model: type[BaseModel], loaded: Json) -> bool:

@@ -418,14 +418,6 @@ def _status(path: Path) -> os.stat_result | None:
         return None
 
 
-def refuse_link(path: Path) -> None:
-    """Raise InputError if a temporary name of this program is a link."""
-    if path.is_symlink():
-        raise InputError(
-            f"{path}: this is a link, where only this program writes; remove it and try again"
-        )
-
-
 def is_planted(path: Path) -> bool:
     """Return whether a name is a link, a pipe, a device or a second name of some file."""
     status = _status(path)
@@ -436,7 +428,10 @@ def is_planted(path: Path) -> bool:
 
 def refuse_planted(path: Path) -> None:
     """Raise InputError if somebody else made the file in a place where only this program writes."""
-    refuse_link(path)
+    if path.is_symlink():
+        raise InputError(
+            f"{path}: this is a link, where only this program writes; remove it and try again"
+        )
     if not is_planted(path):
         return
 

@@ -30,7 +30,6 @@ from arqmath_bm25.core.records import Hit, Json
 from arqmath_bm25.evaluation.evaluator import ScoredRun
 from arqmath_bm25.evaluation.measures import key_of
 from arqmath_bm25.evaluation.score import shared_notes
-from arqmath_bm25.runs.run import Ranking
 from arqmath_bm25.runs.run_writing import provenance, topics_of
 from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import task_class
@@ -344,7 +343,16 @@ def moves(
             ranks[doc] = [first.get(doc), second.get(doc)]
     docs = sorted(ranks)
 
-    parts, unexplained = _explain_runs(collection, runs, rankings, topic, docs, indexes)
+    parts = []
+    unexplained = []
+    for run, directory in zip(runs, (indexes[0], indexes[-1]), strict=True):
+        source = replace(collection, indexes=directory)
+        try:
+            explained = _explain(source, run, topic, docs)
+        except InputError as error:
+            explained = [{} for _ in docs]
+            unexplained.append(f"scores are not explained: {error}")
+        parts.append(explained)
 
     grades = runs[0].judgments.qrels.get(topic, {})
     last = max(map(len, rankings)) + 1
@@ -357,35 +365,10 @@ def moves(
     return moved, unexplained
 
 
-def _explain_runs(
-    collection: Collection,
-    runs: Sequence[ScoredRun],
-    rankings: Sequence[Ranking],
-    topic: str,
-    docs: Sequence[str],
-    indexes: Sequence[Path],
-) -> tuple[list[list[Parts]], list[str]]:
-    """Return the parts of the scores of documents in each run, and why a run has none."""
-    parts = []
-    unexplained = []
-    directories = (indexes[0], indexes[-1])
-    for run, ranking, directory in zip(runs, rankings, directories, strict=True):
-        top = max(ranking.values(), default=1.0)
-        source = replace(collection, indexes=directory)
-        try:
-            explained = _explain(source, run, topic, docs, top)
-        except InputError as error:
-            explained = [{} for _ in docs]
-            unexplained.append(f"scores are not explained: {error}")
-        parts.append(explained)
-
-    return parts, unexplained
-
-
 def _explain(
-    collection: Collection, run: ScoredRun, topic_id: str, docs: Sequence[str], top: float
+    collection: Collection, run: ScoredRun, topic_id: str, docs: Sequence[str]
 ) -> list[Parts]:
-    """Return the parts of the scores of documents in a run, as shares of the `top` score."""
+    """Return the parts of the scores of documents in a run, as shares of its best score."""
     made_of = provenance(run.file)
     if made_of.manual:
         raise InputError(f"{run.file}: a manual run, whose queries are not those of the topics")
@@ -406,8 +389,8 @@ def _explain(
         raise InputError(f"{topic_id}: no topic file of {collection.layout.data} has this topic")
 
     hits = [Hit(doc, 0, visual_id=doc) for doc in docs]
-    explained = index.explain(topic, made_of.variant, hits)
+    top = max(run.ranked.topics.get(topic_id, {}).values(), default=1.0)
     shares = []
-    for parts in explained:
+    for parts in index.explain(topic, made_of.variant, hits):
         shares.append({part.name: part.score / top for part in parts})
     return shares

@@ -130,7 +130,9 @@ class PostWriter:
         that only share symbols with a formula of the query count by their similarity. Without a
         match it is the beginning of the content.
         """
-        sentences = _sentences(content)
+        sentences = content.split(_SENTENCE)  # there is at least one
+        for sentence in sentences[1:]:
+            sentence[0] = f" {sentence[0]}"
         matches = list(map(self._matches, sentences))
         best = matches.index(max(matches))
         pieces = list(chain.from_iterable(sentences[best:]))
@@ -261,14 +263,6 @@ def _symbols(latex: str) -> str:
     """Return a formula's symbols as lines: one formula contains another if its lines do."""
     lines = [f"\n{symbol}\n" for symbol in tokenize(latex)]
     return "".join(lines)
-
-
-def _sentences(content: Content) -> list[list[str | Formula]]:
-    """Return the pieces of each sentence; there is at least one sentence."""
-    sentences = content.split(_SENTENCE)
-    for sentence in sentences[1:]:
-        sentence[0] = f" {sentence[0]}"
-    return sentences
 
 
 def post_reader(

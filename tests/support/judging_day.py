@@ -63,7 +63,7 @@ def start(batch: Path, results: Path) -> tuple[int, int]:
         try:
             with judging_site(batch, results) as site:
                 site.token = TOKEN
-                server(site.app()).run(sockets=[listening])
+                server(site.app(["127.0.0.1"])).run(sockets=[listening])
         finally:
             os._exit(1)
     listening.close()

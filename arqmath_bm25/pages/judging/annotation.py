@@ -87,14 +87,17 @@ def write_batch(
             if post is None:
                 data = collection.layout.data
                 raise InputError(f"{path}: {shown(hit.post_id)} of the runs is not in DATA={data}")
-            hits.append(_hit(hit, post, cells, collection, latex, threads))
+            html = _hit(hit, post, cells, collection, latex, threads)
+            hits += [hit.post_id, _escape_dollars(html)]
 
         _check_ids(item, path)
         question = [""] * len(QUESTION)
         if item.topic_id not in questions:
             question = _question(item.topic_id, topics, cells, path)
             questions[item.topic_id] = question
-        writer.writerow(_row(item, question, hits))
+        # A cell is empty, an id or begins with a tag: no spreadsheet computes it.
+        row = [item.topic_id, item.doc_id, *question, *hits]
+        writer.writerow(row + [""] * (len(COLUMNS) - len(row)))
 
     text = TEMPLATE.read_text("utf-8")
     if not comments:
@@ -156,16 +159,6 @@ def _templates(questions: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for topic_id, (title, question, formula) in questions.items():
         html = f"<h2>{title}</h2><div>{question}</div><div>{formula}</div>"
         yield f'<template data-topic="{topic_id}">{html}</template>'
-
-
-def _row(item: Item, question: Sequence[str], hits: Iterable[str]) -> list[str]:
-    """Return one row. A cell is empty, an id or begins with a tag: no spreadsheet computes it."""
-    row = [item.topic_id, item.doc_id, *question]
-    for hit, html in zip(item.hits, hits, strict=True):
-        row.append(hit.post_id)
-        row.append(_escape_dollars(html))
-
-    return row + [""] * (len(COLUMNS) - len(row))
 
 
 def _escape_dollars(html: str) -> str:

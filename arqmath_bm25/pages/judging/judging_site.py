@@ -6,7 +6,7 @@ forms hold a token, so that neither other users of this machine nor pages elsewh
 """
 
 import secrets
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qs
@@ -44,7 +44,13 @@ def judging_site(batch: Path, results: Path) -> Iterator["JudgingSite"]:
     Raises InputError if `batch` is not a batch, and as `judging_session` does.
     """
     rows = read_csv(batch, "batch", "topic_id", "doc_id", "title", "question", "post_1", "hit_1")
-    questions = _questions(rows)
+    # The cells of each topic are in its first row.
+    questions = dict[str, dict[str, str]]()
+    for row in rows:
+        cells = {name: row.get(name, "") for name in QUESTION}
+        if any(cells.values()):
+            questions.setdefault(row["topic_id"], cells)
+
     hits = {}
     for row in rows:
         topic_id = row["topic_id"]
@@ -65,16 +71,6 @@ def judging_site(batch: Path, results: Path) -> Iterator["JudgingSite"]:
 
     with judging_session(batch, hits, results) as session:
         yield JudgingSite(hits, session)
-
-
-def _questions(rows: Iterable[Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """Return the cells of each topic from its first row that has them."""
-    questions = dict[str, dict[str, str]]()
-    for row in rows:
-        cells = {name: row.get(name, "") for name in QUESTION}
-        if any(cells.values()):
-            questions.setdefault(row["topic_id"], cells)
-    return questions
 
 
 class JudgingSite:
@@ -100,7 +96,7 @@ class JudgingSite:
         """The number of judged hits, and the number of all hits."""
         return len(self._session.labels), len(self._hits)
 
-    def app(self, hosts: Container[str] = ("localhost", "127.0.0.1", "::1")) -> ASGIApp:
+    def app(self, hosts: Container[str]) -> ASGIApp:
         """Return the application, which answers to the names `hosts`."""
         routes = [
             Route("/", self._page),

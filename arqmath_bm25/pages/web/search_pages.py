@@ -165,7 +165,7 @@ class SearchPages:
             ],
         }
 
-    def app(self, hosts: Container[str] = ("localhost", "127.0.0.1", "::1")) -> ASGIApp:
+    def app(self, hosts: Container[str]) -> ASGIApp:
         """Return the application, which answers to the names `hosts`."""
         routes = [
             Route("/", self._threaded(self._search_page)),
