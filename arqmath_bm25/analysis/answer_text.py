@@ -13,8 +13,9 @@ from itertools import pairwise
 
 from arqmath_bm25.analysis.html import BLOCK, Formula, read_body
 from arqmath_bm25.core.labs import MAX_ANSWER
+from arqmath_bm25.core.lazy import expression
 
-_PIECE = re.compile(
+_PIECE = expression(
     r"\$\$(?:\\.|\$[^$\\]*\$|[^$\\])+?\$\$"  # `$$…$$`, in which `\text{$…$}` may stand
     r"|\$(?:\\.|[^$\\])+\$"
     r"|\\.|.",
@@ -22,18 +23,18 @@ _PIECE = re.compile(
 )
 
 # LaTeXML left error marks in the collection's formulas, and tables whose cells are formulas.
-_ERROR_MARK = re.compile(r"\\qvar@construct\{[^{}]*\}|\\par\b")
-_STRAY_ENTITY = re.compile(r"(^|&)(\$?(?:\\displaystyle\s*)?)amp;")
-_CELLS = re.compile(r"\\@@eqnarray(.*)", re.DOTALL)
-_DOLLAR = re.compile(r"(\\.)|\$", re.DOTALL)
-_DISPLAYED = re.compile(r"\\begin\{(?:align|alignat|eqnarray|equation|gather|multline)\*?\}")
+_ERROR_MARK = expression(r"\\qvar@construct\{[^{}]*\}|\\par\b")
+_STRAY_ENTITY = expression(r"(^|&)(\$?(?:\\displaystyle\s*)?)amp;")
+_CELLS = expression(r"\\@@eqnarray(.*)", re.DOTALL)
+_DOLLAR = expression(r"(\\.)|\$", re.DOTALL)
+_DISPLAYED = expression(r"\\begin\{(?:align|alignat|eqnarray|equation|gather|multline)\*?\}")
 
-_LIST_TAG = re.compile(r"<(/?)(ol|ul|li)(?:\s+start=\"(\d{1,4})\")?>(?:\s*<p>)?", re.IGNORECASE)
+_LIST_TAG = expression(r"<(/?)(ol|ul|li)(?:\s+start=\"(\d{1,4})\")?>(?:\s*<p>)?", re.IGNORECASE)
 
 _STOPS = (".", "!", "?")
 # A line that begins with a small letter or a displayed formula is no new paragraph.
-_STOP = re.compile(r"\n+(?![a-z])|(?<![.!?])[.!?]++[\"')\]”’]*+(?=[^\S\n]++[^\sa-z])")
-_ABBREVIATION = re.compile(
+_STOP = expression(r"\n+(?![a-z])|(?<![.!?])[.!?]++[\"')\]”’]*+(?=[^\S\n]++[^\sa-z])")
+_ABBREVIATION = expression(
     r"(?:\b(?:[a-z]\.)*[a-z]|\b(?:cf|eq|eqn|fig|prop|resp|thm|vs)|\A\d+)\Z", re.IGNORECASE
 )
 _LONGEST_ABBREVIATION = 20  # characters, with room to spare

@@ -4,16 +4,16 @@ Where both could be meant, it is money: "US$ 5 million and US$ 7 million", "5$ a
 $PATH" have no formula, "for 5 $ we sell $n$ pieces" has one.
 """
 
-import re
+from arqmath_bm25.core.lazy import expression
 
 _SIGNS_OF_FORMULAS = frozenset("\\^_{}")
-_WORD = re.compile(r"[A-Za-z]{3}")
-_SHORT_WORD = re.compile(r"(?<![A-Za-z])[a-z]{2,}")
-_AMOUNT = re.compile(r"\s?[0-9][0-9.,]*")
-_ENDS_WITH_AMOUNT = re.compile(r"[0-9][kmKM]?\s?\Z")
-_BEFORE = re.compile(r"(?:(?P<amount>[0-9]\s?)|(?<![A-Za-z\\])(?P<currency>[A-Z]{1,3}))\$\Z")
-_OTHERS = re.compile(r"(?<!\\)\\\(|`[^`'\n]+`")  # formulas and code
-_OF_WORDS = re.compile(r"\\(?:text|mbox)")  # may hold these
+_WORD = expression(r"[A-Za-z]{3}")
+_SHORT_WORD = expression(r"(?<![A-Za-z])[a-z]{2,}")
+_AMOUNT = expression(r"\s?[0-9][0-9.,]*")
+_ENDS_WITH_AMOUNT = expression(r"[0-9][kmKM]?\s?\Z")
+_BEFORE = expression(r"(?:(?P<amount>[0-9]\s?)|(?<![A-Za-z\\])(?P<currency>[A-Z]{1,3}))\$\Z")
+_OTHERS = expression(r"(?<!\\)\\\(|`[^`'\n]+`")  # formulas and code
+_OF_WORDS = expression(r"\\(?:text|mbox)")  # may hold these
 _MARKS = frozenset(" \n\t,.;:/)–—-")  # which follow an amount
 _LONGEST = 1000  # characters between two dollars of prose
 

@@ -15,10 +15,11 @@ from selectolax.lexbor import LexborHTMLParser
 
 from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.mathml import node_latex
+from arqmath_bm25.core.lazy import expression
 from arqmath_bm25.core.tables import names_in, read_table
 
 _TABLE = {key: names_in(names) for key, names in read_table(__file__).items()}
-_MATHML_PREFIX = re.compile(
+_MATHML_PREFIX = expression(
     r"(</?)[a-z]{1,9}:(?=(?:math|semantics|annotation|m[a-z]{1,12})\b)", re.IGNORECASE
 )
 _DELIMITERS = (
@@ -28,10 +29,10 @@ _DELIMITERS = (
     ("$", "$"),
 )
 _OPENING = tuple(begin for begin, _ in _DELIMITERS)
-_DELIMITER = re.compile(r"\\[(\[]|\$")
+_DELIMITER = expression(r"\\[(\[]|\$")
 _BLOCK_HOLDERS = frozenset(("div", "p", "pre"))
-_TEX_SCRIPT = re.compile(r"<script\b[^<>]*\bmath/tex", re.IGNORECASE)
-_TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z][^\s<>/]{0,40})[^<>]*+>", re.IGNORECASE)
+_TEX_SCRIPT = expression(r"<script\b[^<>]*\bmath/tex", re.IGNORECASE)
+_TAG = expression(r"<(?P<end>/?)(?P<name>[a-z][^\s<>/]{0,40})[^<>]*+>", re.IGNORECASE)
 _NOT_NESTED = names_in("br hr img p li dt dd tr td th meta link input wbr col")
 _DEEPEST_READ = 200  # nested tags; a parser takes quadratic time for more
 _DEEPEST = 100  # nested tags to write; of deeper ones only the text is written
@@ -40,10 +41,10 @@ _HEADS = (
     "h6.ltx_title_theorem, h6.ltx_title_proof, .admonition-title, .heading, "
     "p:first-child > :is(span, strong, em):first-child"
 )
-_HEAD = re.compile(
+_HEAD = expression(
     r"(?P<name>[^\W\d_]+)(?:[^\d(]{0,99}?\d[\d.]*)?[\s.:]*(?:\((?P<title>.*)\)\Z|(?P<rest>.*))"
 )
-_WORD = re.compile(r"[^\W_]")
+_WORD = expression(r"[^\W_]")
 _SCRIPTS = {"sub": "_", "sup": "^"}
 _TEXT_CHILD = "-text"
 TagAttributes = dict[str, str | None]

@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple, get_args
 from arqmath_bm25.analysis.latex import arrange, read
 from arqmath_bm25.analysis.nesting import closing_edge
 from arqmath_bm25.analysis.text import Memo, normalize
+from arqmath_bm25.core.lazy import expression
 from arqmath_bm25.core.tables import read_table
 
 LanguageName = Literal["isabelle", "coq", "lean"]
@@ -30,28 +31,28 @@ _NEAR = 4_000  # characters of a declaration that show its language
 _DEEPEST = 100  # namespaces around a declaration
 
 _BRACKETS = {
-    opening: re.compile(rf"(?P<open>{re.escape(opening)})|(?P<close>{re.escape(closing)})")
+    opening: expression(rf"(?P<open>{re.escape(opening)})|(?P<close>{re.escape(closing)})")
     for opening, closing in ("()", "{}", "[]", "⦃⦄")
 }
-_OPENING = re.compile(r"(?<!\s)\s*+(?P<bracket>[({\[⦃])")
-_SPACE = re.compile(r"\s*")
-_NOT_NEWLINE = re.compile(r"[^\n]")
-_TYPE = re.compile(r"\s:\s|\[[A-Z][\w.]*[\s\]]")
+_OPENING = expression(r"(?<!\s)\s*+(?P<bracket>[({\[⦃])")
+_SPACE = expression(r"\s*")
+_NOT_NEWLINE = expression(r"[^\n]")
+_TYPE = expression(r"\s:\s|\[[A-Z][\w.]*[\s\]]")
 
 # Letters that are symbols: Greek ones, and those of the double-struck and script alphabets.
 _SYMBOL_LETTERS = "\u0370-\u03ff\u1f00-\u1fff\u2100-\u214f\U0001d400-\U0001d7ff"
 _LETTER = rf"[^\W\d_{_SYMBOL_LETTERS}]"
-_BEGINS_NAME = re.compile(_LETTER)
+_BEGINS_NAME = expression(_LETTER)
 # A name, a number or a symbol.
 _TOKEN_FORM = (
     rf"{_LETTER}(?:[\w'!?]|\.(?=[^\W\d]))*|\d+"
     r"|OWN(?<=[\w)\]])%(?:[A-Z]|[a-z]{3,9})\b"
     rf"|\\(?:[A-Za-z]+|<\^?[A-Za-z]+>)|->|<-|=>|:=|<=|>=|[^\w\s]|[{_SYMBOL_LETTERS}]"
 )
-_TOKEN = re.compile(_TOKEN_FORM.replace("OWN", ""))
-_PART = re.compile(r"[^\W\d_a-z]+(?![a-z])|[^\W\d_][^\W\d_A-Z]*|\d+")
-_LETTERS = re.compile(rf"{_LETTER}+")
-_ISABELLE = re.compile(r"\\<\^?([A-Za-z]+)>")
+_TOKEN = expression(_TOKEN_FORM.replace("OWN", ""))
+_PART = expression(r"[^\W\d_a-z]+(?![a-z])|[^\W\d_][^\W\d_A-Z]*|\d+")
+_LETTERS = expression(rf"{_LETTER}+")
+_ISABELLE = expression(r"\\<\^?([A-Za-z]+)>")
 _QUOTES = '"‹\\'
 _KEPT = 1 << 15  # tokens with their words, and the characters of the longest
 _LONGEST = 100
@@ -95,23 +96,23 @@ class Language:
         )
         opening, closing = table["comments"]
         header = rf"{table['modifiers']}(?:{table['commands']}){table['rest']}"
-        self.command = re.compile(rf"{table['before']}{command}", re.MULTILINE)
-        self.comment = re.compile(rf"(?P<open>{opening})|{table['blanks']}", re.DOTALL)
-        self.edge = re.compile(rf"(?P<open>{opening})|(?P<close>{closing})")
-        self.edges = re.compile(rf"\A(?:{opening})[-!*]*|(?:{closing})\Z")
-        self.statement_end = re.compile(table["statement_end"])
-        self._begin = re.compile(rf"\s*(?:{opening}|{table['blanks']}|{command})", re.DOTALL)
-        self._header = re.compile(rf"(?>(?:\s+|{header})*)")
-        self._head = re.compile(command)
-        self._english = re.compile(_TABLE["english"])
-        self._needed = re.compile(table["needed"])
+        self.command = expression(rf"{table['before']}{command}", re.MULTILINE)
+        self.comment = expression(rf"(?P<open>{opening})|{table['blanks']}", re.DOTALL)
+        self.edge = expression(rf"(?P<open>{opening})|(?P<close>{closing})")
+        self.edges = expression(rf"\A(?:{opening})[-!*]*|(?:{closing})\Z")
+        self.statement_end = expression(table["statement_end"])
+        self._begin = expression(rf"\s*(?:{opening}|{table['blanks']}|{command})", re.DOTALL)
+        self._header = expression(rf"(?>(?:\s+|{header})*)")
+        self._head = expression(command)
+        self._english = expression(_TABLE["english"])
+        self._needed = expression(table["needed"])
         self._proofs = {
-            key: re.compile(table[key].replace("HEADS", f"(?:{heads})")) for key in _PROOFS
+            key: expression(table[key].replace("HEADS", f"(?:{heads})")) for key in _PROOFS
         }
 
         own = sorted(filter(_NO_NAME.search, self.words), key=len, reverse=True)
         symbols = "".join(f"{re.escape(symbol)}|" for symbol in own)
-        self._token = re.compile(_TOKEN_FORM.replace("OWN", symbols))
+        self._token = expression(_TOKEN_FORM.replace("OWN", symbols))
         self._words = Memo(self._words_of, _KEPT, _LONGEST)
 
     def words_in(self, text: str) -> list[str]:
@@ -162,7 +163,7 @@ class Language:
 
 # What is written so is of a language; see the table.
 _PROOFS = ("sure", "unlike", "follows", "names", "signs")
-_NO_NAME = re.compile(r"\W")
+_NO_NAME = expression(r"\W")
 _language = cache(Language)
 
 

@@ -55,6 +55,7 @@ from arqmath_bm25.analysis.sources import (
     SourceName,
     hide_math,
 )
+from arqmath_bm25.core.lazy import expression
 
 ChosenDelimiters = Literal["mathjax", "escaped", "spans", "none", "latex", "markdown", "auto"]
 Delimiters = ChosenDelimiters | Literal["auto_latex"]  # what most texts are decides the last
@@ -133,19 +134,19 @@ _CLEAN = str.maketrans(
         **dict.fromkeys(map(chr, range(0xD800, 0xE000)), "\ufffd"),
     }
 )
-_NUMERIC_ENTITY = re.compile(r"&#(?:x0*+([0-9a-f]++)|0*+([0-9]++));?", re.IGNORECASE)
+_NUMERIC_ENTITY = expression(r"&#(?:x0*+([0-9a-f]++)|0*+([0-9]++));?", re.IGNORECASE)
 
 # A formula of another program: MathML, a script of MathJax 2, a picture of Wikipedia, or code.
-_OF_OTHER_PROGRAMS = re.compile(
+_OF_OTHER_PROGRAMS = expression(
     r"</(?:[a-z]{1,9}:)?math\s*+>|<script\s[^<>]*\bmath/tex|<img\s[^<>]*\bmwe-math"
     r'|<code class="latex">',
     re.IGNORECASE,
 )
-_SPAN = re.compile(r'<span\s+class="math-container"(?:\s+id="([^"<>]*)")?\s*>(?:([^<]*+)</span>)?')
-_LEADING_DOLLARS = re.compile(r"^\${1,2}")
-_TRAILING_DOLLARS = re.compile(r"(?<!\\)(?:\\\\)*(\${1,2})$")
-_SPAN_END = re.compile(r'</span>|< span="">')
-_EDGE = re.compile(rf"(?P<open><span\b[^<>]*>)|(?P<close>{_SPAN_END.pattern})")
+_SPAN = expression(r'<span\s+class="math-container"(?:\s+id="([^"<>]*)")?\s*>(?:([^<]*+)</span>)?')
+_LEADING_DOLLARS = expression(r"^\${1,2}")
+_TRAILING_DOLLARS = expression(r"(?<!\\)(?:\\\\)*(\${1,2})$")
+_SPAN_END = expression(r'</span>|< span="">')
+_EDGE = expression(rf"(?P<open><span\b[^<>]*>)|(?P<close>{_SPAN_END.pattern})")
 
 _BLOCK = (
     "p|div|br|hr|li|ul|ol|dl|dt|dd|blockquote|pre|h[1-6]|table|thead|tbody|tr|td|th|details|summary"
@@ -154,33 +155,33 @@ _INLINE = "a|abbr|b|cite|code|del|em|i|img|ins|kbd|q|s|small|span|strike|strong|
 _SILENT = "script|style"  # elements whose text is not prose
 # No tag has so many attributes; without a limit, time would not be linear.
 _ATTRIBUTES = r"""(?>(?:\s++[\w:-]++=(?:"[^"]*+"|'[^']*+')){0,32})"""
-_TAG_OR_LESS = re.compile(
+_TAG_OR_LESS = expression(
     rf"<(?:(?P<name>{_BLOCK}|{_INLINE}|{_SILENT}){_ATTRIBUTES}\s*+/?>"
     r"|/(?P<end>[a-z][^\s<>/]*+)[^>]*+(?:>|\Z)|!--)?",
     re.IGNORECASE,
 )
-_BLOCK_TAG = re.compile(rf"<(?=/?(?:{_BLOCK})\b)", re.IGNORECASE)
-_INLINE_TAG = re.compile(rf"<(?=/?(?:{_INLINE})\b)", re.IGNORECASE)
-_CODE_EDGE = re.compile(r"(<(?:code|pre)\b|</(?:code|pre)>)", re.IGNORECASE)
-_HAS_SILENT = re.compile(rf"<(?:{_SILENT})\b", re.IGNORECASE)
+_BLOCK_TAG = expression(rf"<(?=/?(?:{_BLOCK})\b)", re.IGNORECASE)
+_INLINE_TAG = expression(rf"<(?=/?(?:{_INLINE})\b)", re.IGNORECASE)
+_CODE_EDGE = expression(r"(<(?:code|pre)\b|</(?:code|pre)>)", re.IGNORECASE)
+_HAS_SILENT = expression(rf"<(?:{_SILENT})\b", re.IGNORECASE)
 # These elements have no end tag, or end where the next one of their kind begins.
 _NOT_NESTED = frozenset("br hr img p li dt dd tr td th thead tbody".split())
 _MAX_DEPTH: Final = 100  # Parsers take quadratic time for nested elements.
 
 # The markup of a plain body. Tables are not plain, since a parser moves text out of them.
-_PLAIN_BLOCK = re.compile(
+_PLAIN_BLOCK = expression(
     rf"</?(?:p|br|hr|li|ul|ol|dl|dt|dd|blockquote|pre|h[1-6]|div){_ATTRIBUTES}\s*+/?>"
 )
-_PLAIN_INLINE = re.compile(rf"</?(?:{_INLINE}){_ATTRIBUTES}\s*+/?>")
-_OTHER_ENTITY = re.compile("&(?!(?:lt|gt|amp|quot|nbsp);)")
+_PLAIN_INLINE = expression(rf"</?(?:{_INLINE}){_ATTRIBUTES}\s*+/?>")
+_OTHER_ENTITY = expression("&(?!(?:lt|gt|amp|quot|nbsp);)")
 
-_MARKED = re.compile(rf"{_MARK}(?P<mark>[0-9]{{1,9}}){_MARK}")
-_MAY_BE_MATH = re.compile(rf"[$\\{_TAG_END}{CODE_DOLLAR}{CODE_BACKSLASH}]")
+_MARKED = expression(rf"{_MARK}(?P<mark>[0-9]{{1,9}}){_MARK}")
+_MAY_BE_MATH = expression(rf"[$\\{_TAG_END}{CODE_DOLLAR}{CODE_BACKSLASH}]")
 _NO_DOLLAR = r"(?<!\\)(?>(?:\\\\)*)\\\$"  # an odd number of backslashes: no delimiter
 
 
 def _starts(dollars: str) -> re.Pattern[str]:
-    return re.compile(
+    return expression(
         rf"{_MARKED.pattern}|(?P<delimiter>\\\\\(|\\\(|\\\[|{dollars})|{MATH_ENVIRONMENT}|{_NO_DOLLAR}"
     )
 
@@ -188,7 +189,7 @@ def _starts(dollars: str) -> re.Pattern[str]:
 _START: Final[dict[Delimiters, re.Pattern[str]]] = {
     "mathjax": _starts(r"\$\$?"),
     "escaped": _starts(r"\\\$|\$\$"),
-    "spans": re.compile(rf"{_MARKED.pattern}(?P<delimiter>)(?P<name>)"),
+    "spans": expression(rf"{_MARKED.pattern}(?P<delimiter>)(?P<name>)"),
 }
 _START["none"] = _START["spans"]
 _START["auto"] = _START["auto_latex"] = _START["latex"] = _START["markdown"] = _START["mathjax"]
@@ -201,17 +202,17 @@ _END_OF = {
     r"\(": r"\)",
     r"\\(": r"\\)",
 }
-_TOKEN = re.compile(
+_TOKEN = expression(
     rf"\\end\{{([A-Za-z]+\*?)\}}|\\\\\)|\\[^\n{_MARK}{_TAG_END}]|[${{}}\n{_MARK}{_TAG_END}]"
 )
 # What stands between two dollars, where its braces are in pairs.
 _ATOM = rf"(?:[^$\\{{}}\n{_MARK}{_TAG_END}]++|\\[^\n{_MARK}{_TAG_END}])"
 _IN_BRACES = rf"\{{(?>(?:{_ATOM}|\{{(?>{_ATOM}*)\}})*)\}}"
-_UP_TO_DOLLAR: Final = re.compile(rf"(?<=\$)(?>(?:{_ATOM}|{_IN_BRACES})*)(?=\$)")
-_PARAGRAPH: Final = re.compile(r"\n\s*\n")
-BLOCK: Final = re.compile("\n")  # the end of a block in prose
+_UP_TO_DOLLAR: Final = expression(rf"(?<=\$)(?>(?:{_ATOM}|{_IN_BRACES})*)(?=\$)")
+_PARAGRAPH: Final = expression(r"\n\s*\n")
+BLOCK: Final = expression("\n")  # the end of a block in prose
 _ENDS_TRIED: Final = 100  # end delimiters for each start, so that time is linear
-_BLANKS = re.compile(f" ?(?:{_TAG_END} ?)+")
+_BLANKS = expression(f" ?(?:{_TAG_END} ?)+")
 
 
 def read_body(html: str, delimiters: Delimiters = "mathjax") -> Content:

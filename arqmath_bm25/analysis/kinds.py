@@ -18,11 +18,12 @@ from typing import Literal
 
 from arqmath_bm25.analysis.formal import language_of
 from arqmath_bm25.analysis.sources import is_latex, is_markdown
+from arqmath_bm25.core.lazy import expression
 
 Kind = Literal["post", "html", "latex", "markdown", "lean", "isabelle", "coq", "plain"]
 
 # Closing tags of the site's editor. `html.read_body` reads posts.
-_POST = re.compile(
+_POST = expression(
     r"</(?:p|div|span|li|[uo]l|em|strong|code|pre|a|b|i|h[1-6]|blockquote|t[dhr])>|<br\s{0,9}/?>",
     re.IGNORECASE,
 )
@@ -33,7 +34,7 @@ _ELEMENTS = (
     r"colgroup|col|tfoot|wbr|nobr|(?:[a-z]{1,9}:)?math|[a-z]{1,20}-[a-z-]{1,30}"
 )
 _CLASSES = "katex|MathJax|mjx-|math inline|math display|code math|mwe-math|ltx_|latex"
-_FOREIGN = re.compile(
+_FOREIGN = expression(
     r"<!doctype\b|<\?xml\b|<!\[CDATA\["
     rf"|</?(?:{_ELEMENTS})(?=[\s/>])"
     rf"|<(?:span|div|code|img|p|table)\b[^<>]{{0,500}}?\sclass=[\"']?[^\"'<>]{{0,200}}?(?:{_CLASSES})"
@@ -42,13 +43,13 @@ _FOREIGN = re.compile(
     r"\s+){0,9}[a-z]+(?:=[^\s\"'<>=]+)?\s*/?>",
     re.IGNORECASE,
 )
-_LATEX_DOCUMENT = re.compile(r"\\documentclass\b|\\begin\{document\}")
-_DELIMITER = re.compile(r"\$|\\[(\[]|\\begin\{")
+_LATEX_DOCUMENT = expression(r"\\documentclass\b|\\begin\{document\}")
+_DELIMITER = expression(r"\$|\\[(\[]|\\begin\{")
 # What could be LaTeX; after a percent sign the rest of the line would be a comment.
-_MAY_BE_LATEX = re.compile(rf"{_DELIMITER.pattern}|\\[A-Za-z]{{2,40}}\{{")
-_PERCENT = re.compile(r"\d\s?%")
+_MAY_BE_LATEX = expression(rf"{_DELIMITER.pattern}|\\[A-Za-z]{{2,40}}\{{")
+_PERCENT = expression(r"\d\s?%")
 _LEAST_LATEX = 0.01  # of all documents, to show how others are written
-_BEGINS_WITH_TAG = re.compile(r"\s{0,99}<[a-z!?]", re.IGNORECASE)
+_BEGINS_WITH_TAG = expression(r"\s{0,99}<[a-z!?]", re.IGNORECASE)
 
 
 def kind_of(text: str, is_mostly_latex: bool = False) -> Kind:

@@ -22,6 +22,7 @@ from typing import Final
 
 from arqmath_bm25.analysis.nesting import closing_edge
 from arqmath_bm25.analysis.text import Memo, normalize
+from arqmath_bm25.core.lazy import expression
 from arqmath_bm25.core.tables import by_name, names_in, read_table
 
 _TABLE: Final = read_table(__file__)
@@ -66,32 +67,32 @@ _UNICODE: Final = _unicode_table()
 _RAISED, _LOWERED = _TABLE["scripts"]["raised"], _TABLE["scripts"]["lowered"]
 _PLAIN: Final = str.maketrans(_RAISED[0] + _LOWERED[0], _RAISED[1] + _LOWERED[1])
 # Scripts as Unicode; a prime is a script unless it is in a script already.
-_SCRIPT_TYPED: Final = re.compile(rf"([{_RAISED[0]}]+)|([{_LOWERED[0]}]+)|(?<![\^{{′″])[′″]+")
+_SCRIPT_TYPED: Final = expression(rf"([{_RAISED[0]}]+)|([{_LOWERED[0]}]+)|(?<![\^{{′″])[′″]+")
 
 # A sign that a formula must contain, a pattern, and its replacement; pages draw the forms as well.
 FORMS: Final[list[tuple[str, re.Pattern[str], str]]] = [
-    (sign, re.compile(pattern), other) for sign, pattern, other in _TABLE["forms"]
+    (sign, expression(pattern), other) for sign, pattern, other in _TABLE["forms"]
 ]
 _SPELLINGS: Final = FORMS + [
-    (sign, re.compile(pattern), other) for sign, pattern, other in _TABLE["spellings"]
+    (sign, expression(pattern), other) for sign, pattern, other in _TABLE["spellings"]
 ]
 
 PLAIN_TABLES: Final[dict[str, str]] = _TABLE["plain_tables"]
-_PLAIN_TABLE: Final = re.compile(rf"\\({'|'.join(PLAIN_TABLES)})\s*+(?=\{{)")
-_PLAIN_ROW: Final = re.compile(r"\\cr(?![A-Za-z])")
+_PLAIN_TABLE: Final = expression(rf"\\({'|'.join(PLAIN_TABLES)})\s*+(?=\{{)")
+_PLAIN_ROW: Final = expression(r"\\cr(?![A-Za-z])")
 _MOST_PLAIN_TABLES: Final = 50  # in one formula, so that time is linear
 
 MAX_TOKEN = 40  # characters of one token: five of them stay below Lucene's 255
 
 
-_HTML = re.compile(r"</[a-z]+[1-6]?>|<(?:p|br|em|strong|li|ol|ul|pre|code|blockquote)\s*/?>")
-_LATEXML = re.compile(r"(?<=&)(?:\\displaystyle\s*)?amp;|\\qvar@construct\{.?\}|%\s*\n")
+_HTML = expression(r"</[a-z]+[1-6]?>|<(?:p|br|em|strong|li|ol|ul|pre|code|blockquote)\s*/?>")
+_LATEXML = expression(r"(?<=&)(?:\\displaystyle\s*)?amp;|\\qvar@construct\{.?\}|%\s*\n")
 _UNPRINTABLE = r"\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff"  # besides white space
 _FRACTIONS = [name for name in SYNONYMS if SYNONYMS[name] in ("frac", "binom")]
 # A match has a meaning by itself; characters between matches (white space, `~`, `$`) mean nothing.
 # A command or script that takes one digit is matched with it: x^23 is x^2 3, \frac12 is 1/2.
 # Scripts and braces of one symbol are frequent, so they are one match; but d{x} is no differential.
-_PIECE = re.compile(
+_PIECE = expression(
     r"[A-Za-z]+"
     r"|\{(?<!d\{)(?<!d\}\{)\s*(?:[A-Za-z]|[0-9]+)\s*\}"
     r"|[{}&]"
@@ -109,14 +110,14 @@ _PIECE = re.compile(
     r"|\.{2,}"
     rf"|[^\s~$&\\{_UNPRINTABLE}]"
 )
-_NAMED = re.compile(r"\\(?P<name>[A-Za-z]+)\*?\s*\{?\s*(?P<argument>[A-Za-z0-9]*)")
-_ARGUMENT_AHEAD = re.compile(
+_NAMED = expression(r"\\(?P<name>[A-Za-z]+)\*?\s*\{?\s*(?P<argument>[A-Za-z0-9]*)")
+_ARGUMENT_AHEAD = expression(
     rf"\\(?:(?P<text>{'|'.join(_TEXT)})|(?P<other>{'|'.join(_WITH_ARGUMENT)}))"
     r"(?![A-Za-z@])|\\.",
     re.DOTALL,
 )
 # Characters by their numbers: \unicode{x222B}, \char"222B, \char'101, \char65.
-_NUMBERED: Final = re.compile(
+_NUMBERED: Final = expression(
     r"\\unicode\s*+(?>(?:\[[^\[\]]{0,40}\])*)\s*+\{\s*+(?:[xX\"](?P<hex>[0-9A-Fa-f]{1,6})|(?P<number>[0-9]{1,7}))\s*+\}"
     r"|\\char\s*+(?:\"(?P<char_hex>[0-9A-F]{1,6})|'(?P<octal>[0-7]{1,7})|(?P<char>[0-9]{1,7}))\s?"
 )
@@ -131,9 +132,9 @@ _NOT_ADDED = _MARKS.union(INFIX)
 _SCRIPTS = frozenset((SUPER, SUB))
 _BRACES = frozenset((OPEN, CLOSE))
 _DIGIT_TAKERS = frozenset(("frac", "binom", "sqrt", *_FRACTIONS))
-_OPTION = re.compile(r"\s*\[[^\[\]]*\]")
-_DIMENSION = re.compile(r"\s*[-+]?[0-9.]+\s*[a-z]{2}")
-_BRACE = re.compile(r"\\.|(?P<open>\{)|(?P<close>\})", re.DOTALL)
+_OPTION = expression(r"\s*\[[^\[\]]*\]")
+_DIMENSION = expression(r"\s*[-+]?[0-9.]+\s*[a-z]{2}")
+_BRACE = expression(r"\\.|(?P<open>\{)|(?P<close>\})", re.DOTALL)
 _AMBIGUOUS = frozenset("^_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _TRAILING = frozenset(".,;:")  # They belong to the sentence, not to the formula.
 _MAX_DEPTH = 64  # Deeper braces are ignored.

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.macros import Macro, Macros, argument_at, definitions, environment_names
 from arqmath_bm25.analysis.nesting import closing_edge
+from arqmath_bm25.core.lazy import expression
 from arqmath_bm25.core.tables import names_in, read_table
 
 _TABLE: dict[str, Any] = read_table(__file__)
@@ -35,7 +36,7 @@ _HEADINGS = ("part", "chapter", "section", "subsection", "subsubsection", "frame
 MATH_ENVIRONMENT = rf"\\begin\{{(?P<name>(?:{'|'.join(sorted(_MATH))})\*?)\}}"
 
 _OPTION = r"(?:[ \t]{0,9}\[[^\[\]]{0,200}\])"
-_TOKEN = re.compile(
+_TOKEN = expression(
     r"(?P<comment>%[^\n]*+(?:\n[ \t]*+(?!\n))?)"
     rf"|\\(?:verb\*?|lstinline{_OPTION}?|mintinline{_OPTION}?\{{[^{{}}\n]{{0,40}}\}})"
     r"(?:(?P<bar>[^\sA-Za-z*{\[])(?P<verb>[^\n]{0,999}?)(?P=bar)|\{(?P<inline>[^{}\n]{0,999})\})"
@@ -53,70 +54,70 @@ _LIGATURES = {"---": "—", "--": "–", "``": "“", "''": "”", "~": " "}
 _INNERMOST = r"\{[^{}]{0,200}\}"
 _INNER = rf"\{{(?>[^{{}}]{{0,200}}(?:{_INNERMOST}[^{{}}]{{0,200}}){{0,9}})\}}"
 _ARGUMENT = rf"\{{(?>[^{{}}]{{0,999}}(?:{_INNER}[^{{}}]{{0,200}}){{0,9}})\}}"
-_ARGUMENTS = re.compile(rf"{_OPTION}{{0,3}}(?:{_ARGUMENT}{_OPTION}{{0,2}}){{0,9}}")
-_OPTIONS = re.compile(rf"(?:{_OPTION}|<[^<>]{{0,40}}>|\([lr]{{1,2}}\)){{0,3}}")
-_SLIDES = re.compile(r"<(?:[0-9.+-]|\w{1,20}@)[^<>\n]{0,40}>")  # of beamer
+_ARGUMENTS = expression(rf"{_OPTION}{{0,3}}(?:{_ARGUMENT}{_OPTION}{{0,2}}){{0,9}}")
+_OPTIONS = expression(rf"(?:{_OPTION}|<[^<>]{{0,40}}>|\([lr]{{1,2}}\)){{0,3}}")
+_SLIDES = expression(r"<(?:[0-9.+-]|\w{1,20}@)[^<>\n]{0,40}>")  # of beamer
 # After a command that no table has: options before its argument, points, a value.
-_UNREAD = re.compile(r"\[[^\[\]\n]{0,200}\](?=\{)|\[[0-9.]{1,5}\]|[ \t]?=[ \t]?-?[0-9.]+[a-z]{0,2}")
+_UNREAD = expression(r"\[[^\[\]\n]{0,200}\](?=\{)|\[[0-9.]{1,5}\]|[ \t]?=[ \t]?-?[0-9.]+[a-z]{0,2}")
 _LENGTH = (
     r"[ \t]?(?:-?[0-9.]{1,9}[ \t]?(?:[a-z]{2,4}|\\[a-z]{4,8}(?:width|height|skip))\b"
     r"|\\stretch\{[0-9.]{1,9}\}|\\v?fill\b)"
 )
-_LENGTHS = re.compile(rf"{_LENGTH}(?:[ \t](?:plus|minus){_LENGTH}){{0,2}}")
+_LENGTHS = expression(rf"{_LENGTH}(?:[ \t](?:plus|minus){_LENGTH}){{0,2}}")
 _GROUP = r"\{(?:[^{}]|\{[^{}]{0,400}\}){0,400}\}"
 BALANCED = rf"\s{{0,9}}\[((?:[^\[\]{{}}]|{_GROUP}){{0,400}})\]"
-_OPTIONAL = re.compile(BALANCED)
-_LABEL = re.compile(r"\s{0,99}\\label\s{0,9}\{([^{}\n]{1,200})\}")
+_OPTIONAL = expression(BALANCED)
+_LABEL = expression(r"\s{0,99}\\label\s{0,9}\{([^{}\n]{1,200})\}")
 # No symbols of a formula: ends of proofs, numbers, slides of beamer, words between lines.
-_NO_SYMBOL = re.compile(
+_NO_SYMBOL = expression(
     r"\\(?:action|alert|alt|only|onslide|uncover|visible)\s*<[^<>]{0,40}>"
     r"|\\(?:alert|(?:allow)?displaybreaks?(?:\[[0-4]\])?|hfill(?:\s*\\(?:(?:black)?square|Box))?"
     r"|numberthis|pause|qed(?:here|symbol)?)(?![A-Za-z])"
     r"|\\l?eqno(?![A-Za-z])(?>(?:(?!\\\\|\\end)[^&])*)"
     rf"|\\(?:short)?intertext\s{{0,9}}({_ARGUMENT})"
 )
-_LABEL_INSIDE = re.compile(r"\\label\s{0,9}\{([^{}\n]{1,200})\}")
-_COMMENT = re.compile(r"(?<!\\)((?>(?:\\\\)*))%[^\n]*+(?:\n[ \t]*+)?")
+_LABEL_INSIDE = expression(r"\\label\s{0,9}\{([^{}\n]{1,200})\}")
+_COMMENT = expression(r"(?<!\\)((?>(?:\\\\)*))%[^\n]*+(?:\n[ \t]*+)?")
 VERBATIM = (
     rf"\\begin\{{(?P<name>(?:{'|'.join(sorted(_CODE))})\*?)\}}(?>(?:(?!\\end\{{(?P=name)\}})(?s:.))*)"
     r"|\\(?:verb\*?|lstinline(?:\[[^\[\]\n]{0,200}\])?)"
     r"(?:(?P<bar>[^\sA-Za-z*{\[])[^\n]{0,999}?(?P=bar)|\{[^{}\n]{0,999}\})"
 )
-_BODY_END = re.compile(rf"{VERBATIM}|\\end\{{document\}}")
-_OR_COMMENT = re.compile(
+_BODY_END = expression(rf"{VERBATIM}|\\end\{{document\}}")
+_OR_COMMENT = expression(
     rf"{VERBATIM}|\\(?:url|href|path|nolinkurl)[ \t]*\{{[^{{}}\n]*+\}}|\\(?s:.)|%[^\n]*+"
 )
-_DOCUMENT = re.compile(
+_DOCUMENT = expression(
     r"^(?:[^%\\\n]|\\(?!begin\{document\}).){0,999}\\begin\{document\}", re.MULTILINE
 )
-_CONDITION = re.compile(r"(?P<open>\\if[A-Za-z@]*+)|(?P<close>\\fi(?![A-Za-z@]))")
-_IN_FORMULA = re.compile(r"\\.|[${}]|\n[ \t]*+\n", re.DOTALL)
-_NEW_ENVIRONMENT = re.compile(
+_CONDITION = expression(r"(?P<open>\\if[A-Za-z@]*+)|(?P<close>\\fi(?![A-Za-z@]))")
+_IN_FORMULA = expression(r"\\.|[${}]|\n[ \t]*+\n", re.DOTALL)
+_NEW_ENVIRONMENT = expression(
     r"\\(?:re)?newenvironment\*?\s{0,9}\{(?P<name>[A-Za-z]{1,40}\*?)\}"
     r"(?:\[(?P<count>[0-9])\])?(?:\[(?P<default>[^\[\]]{0,99})\])?"
 )
-_EXCLUDED = re.compile(r"\\excludecomment\{([A-Za-z]{1,40})\}")
+_EXCLUDED = expression(r"\\excludecomment\{([A-Za-z]{1,40})\}")
 # \newtheorem{satz}[thm]{Satz}, \declaretheorem[name=Satz]{satz}, \newtcbtheorem{satz}{Satz}{}{th}.
-_NEW_STATEMENT = re.compile(
+_NEW_STATEMENT = expression(
     r"\\(?:(?:sp)?newtheorem|new(?:md|framed|shaded)theorem(?:env)?|(?P<by_options>declaretheorem)"
     r"|(?P<box>newtcbtheorem))(?![A-Za-z])\*?"
     rf"(?P<options>{BALANCED})?\s{{0,9}}\{{(?P<names>[^{{}}\n]{{1,99}})\}}"
     rf"(?P<more>{BALANCED})?"
 )
 # Options of statements and of their declarations that name them.
-_VALUE = re.compile(
+_VALUE = expression(
     r"(?:\A|[\[,])\s{0,9}(?:frame|sub)?(?P<key>[A-Za-z]{2,40})\s{0,9}=\s{0,9}"
     r"(?:\{(?P<braced>(?:[^{}]|\{[^{}]{0,400}\}){0,400})\}|(?P<bare>[^,{}\[\]]*))"
 )
 _TITLES = ("name", "title", "heading", "note")
-BESIDE_TITLE = re.compile(rf"\\(?:thanks|footnote)({_GROUP})")
-_NEXT_ARGUMENT = re.compile(r"\[[0-9.]{1,5}\]|(?=\{)")  # or points
-_PATH = re.compile(r"[^;]{0,999};")  # of a picture in a line
-_MEANS = re.compile(r"\\begin\{|\\(?:sub){0,2}section|#1")
-_END = re.compile(r"\\end\{[^{}\s]{1,40}\}")
-_BRACED = re.compile(r"\s{0,9}\{")
-BEGINS_MATH = re.compile(MATH_ENVIRONMENT)
-_EMPTY_ROW = re.compile(r"<tr><td>\s*+</td></tr></table>")
+BESIDE_TITLE = expression(rf"\\(?:thanks|footnote)({_GROUP})")
+_NEXT_ARGUMENT = expression(r"\[[0-9.]{1,5}\]|(?=\{)")  # or points
+_PATH = expression(r"[^;]{0,999};")  # of a picture in a line
+_MEANS = expression(r"\\begin\{|\\(?:sub){0,2}section|#1")
+_END = expression(r"\\end\{[^{}\s]{1,40}\}")
+_BRACED = expression(r"\s{0,9}\{")
+BEGINS_MATH = expression(MATH_ENVIRONMENT)
+_EMPTY_ROW = expression(r"<tr><td>\s*+</td></tr></table>")
 _LONGEST = 20_000  # characters of a formula
 _LONGEST_DEFINITION = 3_000
 _DEEPEST = 20  # macros within macros, arguments within arguments

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from arqmath_bm25.analysis import markup
 from arqmath_bm25.analysis.nesting import closing_edge
+from arqmath_bm25.core.lazy import expression
 
 _FENCE = "::::::"
 _DEEPEST = 9  # calls within calls
@@ -25,16 +26,16 @@ class LightText(NamedTuple):
 
 # org
 
-_KEYWORD = re.compile(r"#\+(?P<key>[A-Za-z_]+):[ \t]*(?P<value>.*)")
-_BLOCK = re.compile(r"#\+(?P<edge>begin|end)_(?P<name>\w+)[ \t]*(?P<title>.*)", re.IGNORECASE)
-_ORG_HEADING = re.compile(
+_KEYWORD = expression(r"#\+(?P<key>[A-Za-z_]+):[ \t]*(?P<value>.*)")
+_BLOCK = expression(r"#\+(?P<edge>begin|end)_(?P<name>\w+)[ \t]*(?P<title>.*)", re.IGNORECASE)
+_ORG_HEADING = expression(
     r"(?P<stars>\*{1,9})[ \t]+(?:(?:TODO|DONE|NEXT|WAITING)[ \t]+)?(?:\[#[A-Z]\][ \t]+)?"
     r"(?P<title>.*?)(?:[ \t]+:[\w@:]+:)?[ \t]*"
 )
-_DRAWER = re.compile(r":(?P<key>[\w-]+):[ \t]*(?P<value>.*)")
+_DRAWER = expression(r":(?P<key>[\w-]+):[ \t]*(?P<value>.*)")
 # Pictures, links, code, citations, references, footnotes and rules of tables, as in Markdown.
 _IN_LINES = [
-    (re.compile(pattern), written)
+    (expression(pattern), written)
     for pattern, written in (
         (r"\[\[[^\[\]\n]+\.(?:png|jpe?g|gif|svg|pdf)\]\]", ""),
         (r"\[\[(?:#|(?=(?:eq|fig|tab|tbl|thm|lem|sec|def):))([^\[\]\n]+)\]\]", r"{ref}`\1`"),
@@ -51,9 +52,9 @@ _IN_LINES = [
 ]
 _CODE_BLOCKS = ("src", "example")
 _HIDDEN_BLOCKS = ("export", "comment")
-_PLANNING = re.compile(r"(?:SCHEDULED|DEADLINE|CLOSED|CLOCK):[ \t]")
-_OPTIONS = re.compile(r":options[ \t]{1,9}\[([^\[\]]*)\]")  # of a block: its title
-_RULE = re.compile(r"\A(?:-{2,}|={2,})\Z")  # which underlines no heading
+_PLANNING = expression(r"(?:SCHEDULED|DEADLINE|CLOSED|CLOCK):[ \t]")
+_OPTIONS = expression(r":options[ \t]{1,9}\[([^\[\]]*)\]")  # of a block: its title
+_RULE = expression(r"\A(?:-{2,}|={2,})\Z")  # which underlines no heading
 
 
 def _printed(text: str) -> Iterator[str]:
@@ -137,24 +138,24 @@ def _directive(name: str, title: str, label: str) -> str:
 
 # Typst
 
-_SKIPPED = re.compile(
+_SKIPPED = expression(
     r"(?P<code>`+[^`]*`+)|(?P<string>\"(?:[^\"\\\n]|\\.)*\")|/\*(?s:.*?)(?:\*/|\Z)|(?<!:)//[^\n]*"
 )
-_SETTING = re.compile(r"^[ \t]*#(?:import|include|set|show|let)\b", re.MULTILINE)
-_TYPST_HEADING = re.compile(r"^(=+)[ \t]+([^\n<]*)(?:<([\w:.-]+)>)?[ \t]*$", re.MULTILINE)
-_CALL = re.compile(r"#([A-Za-z][\w.-]*)")
-_DOCUMENT = re.compile(
+_SETTING = expression(r"^[ \t]*#(?:import|include|set|show|let)\b", re.MULTILINE)
+_TYPST_HEADING = expression(r"^(=+)[ \t]+([^\n<]*)(?:<([\w:.-]+)>)?[ \t]*$", re.MULTILINE)
+_CALL = expression(r"#([A-Za-z][\w.-]*)")
+_DOCUMENT = expression(
     r"^[ \t]*#(?:set[ \t]+document|show[ \t]*:[ \t]*[\w.-]+)\([^()]{0,999}?\btitle[ \t]*:[ \t]*"
     r"(?:\"([^\"\n]*)\"|\[([^\[\]\n]*)\])",
     re.MULTILINE,
 )
-_TITLE = re.compile(
+_TITLE = expression(
     r"(?:title|name)[ \t]*:[ \t]*(?:\"([^\"\n]*)\"|\[([^\[\]\n]*)\])|^\"([^\"\n]*)\""
 )
-_LABEL = re.compile(r"(?<!\s)\s*<([\w:.-]+)>")
-_REFERENCE = re.compile(r"(?<![\w@])@([A-Za-z][\w:-]*(?:\.\w+)*)(?:\[[^\[\]\n]{0,99}\])?")
-_BRACKET = re.compile(r"(?P<open>[(\[{])|(?P<close>[)\]}])")
-_FORMULA = re.compile(r"(?<!\\)\$((?:[^$\\]|\\.)*)\$", re.DOTALL)
+_LABEL = expression(r"(?<!\s)\s*<([\w:.-]+)>")
+_REFERENCE = expression(r"(?<![\w@])@([A-Za-z][\w:-]*(?:\.\w+)*)(?:\[[^\[\]\n]{0,99}\])?")
+_BRACKET = expression(r"(?P<open>[(\[{])|(?P<close>[)\]}])")
+_FORMULA = expression(r"(?<!\\)\$((?:[^$\\]|\\.)*)\$", re.DOTALL)
 
 
 def typst_markdown(text: str) -> LightText:

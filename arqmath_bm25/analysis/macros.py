@@ -12,36 +12,37 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from arqmath_bm25.analysis.nesting import closing_edge
+from arqmath_bm25.core.lazy import expression
 
 _STEPS = 1000  # definitions and uses of one post
 _LONGEST = 1000  # characters of a definition or an argument
 _LONGEST_FORMULA = 20_000  # characters of a formula after expansion, unless it was longer
 
-_DEFINES = re.compile(
+_DEFINES = expression(
     r"\\(?:(?P<command>(?:(?:re)?new|provide)command)|(?P<operator>DeclareMathOperator)"
     r"|(?P<document>(?:New|Renew|Provide|Declare)DocumentCommand)|DeclarePairedDelimiter(?P<pair>X(?:PP)?|)"
     r"|(?P<alias>let)|(?P<def>[gx]?def))"
     r"(?![A-Za-z])"
 )
-_OR_COMMENT = re.compile(rf"(?P<comment>(?<!\\)%[^\n]*+)|{_DEFINES.pattern}")
-_FOLLOWS = re.compile(rf"[ \t]{{0,99}}+{_DEFINES.pattern}")  # another on the same line
-_COMMAND = re.compile(r"\\([A-Za-z]+|.)", re.DOTALL)
-_NAME = re.compile(r"(\*?)\s{0,9}(?:\{\s{0,9})?\\([A-Za-z]+|[^\s{}])\s{0,9}\}?")
-_COUNT = re.compile(r"\s{0,9}\[([0-9])\](?:\s{0,9}\[([^\[\]]{0,100})\])?")
-_NUMBER = re.compile(r"#[1-9]")
+_OR_COMMENT = expression(rf"(?P<comment>(?<!\\)%[^\n]*+)|{_DEFINES.pattern}")
+_FOLLOWS = expression(rf"[ \t]{{0,99}}+{_DEFINES.pattern}")  # another on the same line
+_COMMAND = expression(r"\\([A-Za-z]+|.)", re.DOTALL)
+_NAME = expression(r"(\*?)\s{0,9}(?:\{\s{0,9})?\\([A-Za-z]+|[^\s{}])\s{0,9}\}?")
+_COUNT = expression(r"\s{0,9}\[([0-9])\](?:\s{0,9}\[([^\[\]]{0,100})\])?")
+_NUMBER = expression(r"#[1-9]")
 # Of \def: numbers, and signs around them.
-_PARAMETERS = re.compile(r"(?:[^{}#]{0,99}#[1-9]){0,9}[^{}#]{0,99}(?=\{)")
+_PARAMETERS = expression(r"(?:[^{}#]{0,99}#[1-9]){0,9}[^{}#]{0,99}(?=\{)")
 _PAIR_PARTS = {"": 2, "X": 3, "XPP": 5}
-_SIZE = re.compile(r"\*|\s{0,9}\[[^\[\]]{0,100}\]")  # of a pair of delimiters
-_OPTION = re.compile(r"\s{0,9}\[([^\[\]]{0,100})\]")
-_SIGNATURE = re.compile(r"O\{[^{}]{0,100}\}|[mOos]")  # of \NewDocumentCommand
-_OPTIONAL = re.compile(r"\s{0,9}(?:o|O\{(?P<default>[^{}]{0,100})\})")
-_ALIASED = re.compile(r"\s{0,9}=?\s{0,9}(\\(?:[A-Za-z]+|.)|[^\s{}])")
-_TOKEN = re.compile(r"\s{0,9}(\{|\\(?:[A-Za-z]+|.)|[^\s}])", re.DOTALL)
-_BRACE = re.compile(r"\\.|(?P<open>\{)|(?P<close>\})", re.DOTALL)
-_PARAMETER = re.compile(r"(\\[A-Za-z]+)?#([1-9])")
-_EDGE = re.compile(r"\\(?:begin|end)\s*\{[A-Za-z]{1,40}\*?\}(?:\{[^{}]{0,40}\})?")
-_LAST_COMMAND = re.compile(r"\\[A-Za-z]+\Z")
+_SIZE = expression(r"\*|\s{0,9}\[[^\[\]]{0,100}\]")  # of a pair of delimiters
+_OPTION = expression(r"\s{0,9}\[([^\[\]]{0,100})\]")
+_SIGNATURE = expression(r"O\{[^{}]{0,100}\}|[mOos]")  # of \NewDocumentCommand
+_OPTIONAL = expression(r"\s{0,9}(?:o|O\{(?P<default>[^{}]{0,100})\})")
+_ALIASED = expression(r"\s{0,9}=?\s{0,9}(\\(?:[A-Za-z]+|.)|[^\s{}])")
+_TOKEN = expression(r"\s{0,9}(\{|\\(?:[A-Za-z]+|.)|[^\s}])", re.DOTALL)
+_BRACE = expression(r"\\.|(?P<open>\{)|(?P<close>\})", re.DOTALL)
+_PARAMETER = expression(r"(\\[A-Za-z]+)?#([1-9])")
+_EDGE = expression(r"\\(?:begin|end)\s*\{[A-Za-z]{1,40}\*?\}(?:\{[^{}]{0,40}\})?")
+_LAST_COMMAND = expression(r"\\[A-Za-z]+\Z")
 
 
 class Macro(NamedTuple):

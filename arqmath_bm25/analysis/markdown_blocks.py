@@ -18,23 +18,24 @@ from arqmath_bm25.analysis.latex_html import (
     end_of_environment,
     latex_html,
 )
+from arqmath_bm25.core.lazy import expression
 
 _INLINE = "\ue010"  # around the number of a cut
 _BLOCK = "\ue011"
 _OF_HEADING = "\ue012"  # around the place and the label of a heading
-_CUT = re.compile(
+_CUT = expression(
     rf"{_INLINE}(\d{{1,9}}){_INLINE}|(?:<p>)?{_BLOCK}(\d{{1,9}}){_BLOCK}(?:</p>)?"
     rf"|{_OF_HEADING}[^{_OF_HEADING}\n]{{0,200}}{_OF_HEADING}"
 )
-_TAG_WITH_CUT = re.compile(rf"<[^<>{_INLINE}]*{_INLINE}[^<>]*>")
-HEADING = re.compile(rf"{_OF_HEADING}(\d+):(\d+):([^{_OF_HEADING}]*){_OF_HEADING}")
+_TAG_WITH_CUT = expression(rf"<[^<>{_INLINE}]*{_INLINE}[^<>]*>")
+HEADING = expression(rf"{_OF_HEADING}(\d+):(\d+):([^{_OF_HEADING}]*){_OF_HEADING}")
 ATTRIBUTE = (
     r"(?:[#.][A-Za-z][\w:.-]{0,99}|[A-Za-z][\w-]{0,40}=(?:\"[^\"\n]{0,200}\"|[\w.%-]{1,99}))"
 )
 
-_PREFIX = re.compile(r"(?>(?:[ \t]{0,9}>)*)[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++){0,9}")
-_LIST_MARK = re.compile(r"[^>\s]")
-_OPENING = re.compile(
+_PREFIX = expression(r"(?>(?:[ \t]{0,9}>)*)[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++){0,9}")
+_LIST_MARK = expression(r"[^>\s]")
+_OPENING = expression(
     r"(?P<fence>`{3,}(?![^\n]*`)|~{3,}|:{3,})[ \t]*"
     r"(?:\{(?P<braces>[^{}\n]{1,300})\}|(?P<word>[A-Za-z][\w-]*)(?![^\s\[]))?"
     r"[ \t]*(?P<argument>[^\n]*)\Z"
@@ -42,19 +43,19 @@ _OPENING = re.compile(
     r"[ \t]*+(?:\"(?P<title>[^\"\n]*+)\"[ \t]*+)?\Z"
     r"|===\+?[ \t]+\"(?P<tab>[^\"\n]*)\"[ \t]*\Z"
 )
-_CALLOUT = re.compile(r"\[!(?P<name>[\w-]{1,40})(?:\|[^\]\n]{0,99})?\][+-]?[ \t]*(?P<title>.*)\Z")
-_BEGIN = re.compile(r"\\begin\{([A-Za-z]{1,40}\*?)\}")
-_OPTION = re.compile(
+_CALLOUT = expression(r"\[!(?P<name>[\w-]{1,40})(?:\|[^\]\n]{0,99})?\][+-]?[ \t]*(?P<title>.*)\Z")
+_BEGIN = expression(r"\\begin\{([A-Za-z]{1,40}\*?)\}")
+_OPTION = expression(
     r"[ \t]{0,99}(?::(?P<key>[\w-]{1,99}):|(?:#|//|%%)\||(?P<bare>title|collapse|icon|color):)"
     r"(?P<value>[^\n]*)"
 )
-_HIGHLIGHT = re.compile(r"\{%-? (?:end)?highlight\b[^{}\n]{0,99}%\}\s*")  # of Jekyll
-_SHORTCODE = re.compile(  # of Hugo
+_HIGHLIGHT = expression(r"\{%-? (?:end)?highlight\b[^{}\n]{0,99}%\}\s*")  # of Jekyll
+_SHORTCODE = expression(  # of Hugo
     r"\{\{[<%][ \t]*(?P<end>/?)(?P<name>[a-z]{1,20})(?![^\s>%])"
     r"(?P<values>[^{}\n]{0,300}?)[ \t]*[>%]\}\}\s*"
 )
-_FIRST_HEADING = re.compile(r"\A\s*#{1,6}[ \t]+([^\n]*)")
-_INDENT = re.compile(r"\A(?: {1,4}|\t)")
+_FIRST_HEADING = expression(r"\A\s*#{1,6}[ \t]+([^\n]*)")
+_INDENT = expression(r"\A(?: {1,4}|\t)")
 # Directives whose content is Markdown, or is known to have no words.
 _READ = frozenset(markup.NAMED).union(
     *(markup.NAMES[kind] for kind in ("boxes", "math", "transparent", "dropped"))
@@ -62,20 +63,20 @@ _READ = frozenset(markup.NAMED).union(
 _MOST_OPTIONS = 40
 _LONGEST = 50_000  # characters of an environment
 _DEEPEST = 8  # directives within others
-_PLAIN_VALUE = re.compile(r"^(\w+):(.*)$", re.MULTILINE)
-_QUOTED_VALUE = re.compile(r"([\w-]{1,40})[ \t]{0,9}=[ \t]{0,9}\"([^\"]*)\"")
-_ANY_VALUE = re.compile(r"[\w-]{1,40}[ \t]{0,9}=[ \t]{0,9}(?:\"[^\"]*\"|\S+)")
-_COMMENT = re.compile(r"%(?!%)|\+\+\+(?: \{.*)?\Z")  # of MyST
-_TARGET = re.compile(r"\(([^()\s]{1,99})\)=[ \t]*\Z")
-_HEADING = re.compile(r"( {0,3}#{1,6}[ \t]+)(?:\((?:PART|APPENDIX)(?:\\\*)?\)[ \t]+)?(.*)\Z")
-_PLACE_OF_NOTE = re.compile(r"(?<!\s)\s{1,99}\^[A-Za-z0-9-]{1,99}\s{0,99}\Z")
-_GRID = re.compile(r"\A\+(?:[-=:]{2,}\+)+[ \t]*\Z")  # a line of a grid table of pandoc
-_UNDERLINE = re.compile(r"\A {0,3}(?:=+|-+)[ \t]*\Z")
-_ATTRIBUTES = re.compile(
+_PLAIN_VALUE = expression(r"^(\w+):(.*)$", re.MULTILINE)
+_QUOTED_VALUE = expression(r"([\w-]{1,40})[ \t]{0,9}=[ \t]{0,9}\"([^\"]*)\"")
+_ANY_VALUE = expression(r"[\w-]{1,40}[ \t]{0,9}=[ \t]{0,9}(?:\"[^\"]*\"|\S+)")
+_COMMENT = expression(r"%(?!%)|\+\+\+(?: \{.*)?\Z")  # of MyST
+_TARGET = expression(r"\(([^()\s]{1,99})\)=[ \t]*\Z")
+_HEADING = expression(r"( {0,3}#{1,6}[ \t]+)(?:\((?:PART|APPENDIX)(?:\\\*)?\)[ \t]+)?(.*)\Z")
+_PLACE_OF_NOTE = expression(r"(?<!\s)\s{1,99}\^[A-Za-z0-9-]{1,99}\s{0,99}\Z")
+_GRID = expression(r"\A\+(?:[-=:]{2,}\+)+[ \t]*\Z")  # a line of a grid table of pandoc
+_UNDERLINE = expression(r"\A {0,3}(?:=+|-+)[ \t]*\Z")
+_ATTRIBUTES = expression(
     rf"[ \t]{{0,99}}\{{:?[ \t]{{0,9}}(?:-|(?:-[ \t]{{1,9}})?{ATTRIBUTE}"
     rf"(?:[ \t]{{1,9}}(?:-|{ATTRIBUTE})){{0,9}})[ \t]{{0,9}}\}}[ \t#]{{0,99}}\Z"
 )
-_ID = re.compile(r"#([\w:.-]+)")
+_ID = expression(r"#([\w:.-]+)")
 
 
 class Cuts:

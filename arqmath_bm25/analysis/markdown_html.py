@@ -33,6 +33,7 @@ from arqmath_bm25.analysis.markdown_blocks import (
     Cuts,
     plain_values,
 )
+from arqmath_bm25.core.lazy import expression
 from arqmath_bm25.core.reading import parse_json
 
 if TYPE_CHECKING:
@@ -43,40 +44,40 @@ _KEPT_TAGS = frozenset(markup.TABLE["tags"].split())
 _LONGEST = 6_000  # characters of a formula
 _LONGEST_CODE = 2_000
 
-_FRONT_MATTER = re.compile(
+_FRONT_MATTER = expression(
     r"\A(?P<mark>---|\+\+\+)[ \t]*\n"
     r"(?P<values>(?>(?:(?!(?:---|\.\.\.|\+\+\+)[ \t]*(?:\n|\Z))[^\n]*\n)*))"
     r"(?:---|\.\.\.|\+\+\+)[ \t]*(?:\n|\Z)"
 )
-_TITLE_BLOCK = re.compile(  # of pandoc
+_TITLE_BLOCK = expression(  # of pandoc
     r"\A%[ \t]++([^\n]++)\n(?>(?:[ \t][^\n]++\n)*)%[^\n]*+\n(?>(?:[% \t][^\n]++\n)*)(?=\n)"
 )
-_END_OF_JSON = re.compile(r"^\}[ \t]*$", re.MULTILINE)
+_END_OF_JSON = expression(r"^\}[ \t]*$", re.MULTILINE)
 _ENDS = 9  # lines that may end it, as tables within it may not be indented
-_MYST = re.compile(r"^[ \t>]*(?:`{3,}|:{3,}|~{3,})\{[a-z]|\{[a-z][a-z:.-]*\}`", re.MULTILINE)
-_TASK = re.compile(r"\A\[([ xX])\](?=\s)")
-_PANDOC = re.compile(r"^\(@[\w-]*\)[ \t]|^:::|\{#|\\@ref\(|^```\{|^bibliography:", re.MULTILINE)
+_MYST = expression(r"^[ \t>]*(?:`{3,}|:{3,}|~{3,})\{[a-z]|\{[a-z][a-z:.-]*\}`", re.MULTILINE)
+_TASK = expression(r"\A\[([ xX])\](?=\s)")
+_PANDOC = expression(r"^\(@[\w-]*\)[ \t]|^:::|\{#|\\@ref\(|^```\{|^bibliography:", re.MULTILINE)
 
 # Formulas.
-_OPENING = re.compile(rf"\$\$|\$(?P<ticks>`)?|\\\\?[(\[]|{MATH_ENVIRONMENT}")
+_OPENING = expression(rf"\$\$|\$(?P<ticks>`)?|\\\\?[(\[]|{MATH_ENVIRONMENT}")
 _CLOSING = {"(": ")", "[": "]"}
-_DOLLAR = re.compile(r"(?<!\\)(?>(?:\\\\)*)\$")
-_EQUATION_LABEL = re.compile(
+_DOLLAR = expression(r"(?<!\\)(?>(?:\\\\)*)\$")
+_EQUATION_LABEL = expression(
     r"[ \t]{0,99}(?:\(([^()\s]{1,99})\)|\{#([\w:.-]{1,99})[^{}\n]{0,300}\})[ \t]{0,99}$",
     re.MULTILINE,
 )
-_LABEL_OF_BOOKDOWN = re.compile(r"\(\\#([\w:-]{1,99})\)")
-_BLANK_LINE = re.compile(r"\n[ \t>]*\n")
-_QUOTES = re.compile(r"(?:[ \t]{0,9}>){0,99}")
+_LABEL_OF_BOOKDOWN = expression(r"\(\\#([\w:-]{1,99})\)")
+_BLANK_LINE = expression(r"\n[ \t>]*\n")
+_QUOTES = expression(r"(?:[ \t]{0,9}>){0,99}")
 # Of a display on lines of its own: what stands before it, and the end of its last line.
-_BEFORE = re.compile(r"^(?: {0,3}>){0,9} {0,3}\Z", re.MULTILINE)
-_AFTER = re.compile(r"[ \t]{0,99}(?:(\n)(?! {4}|\t)|\n|\Z)|[ \t.,;:]{0,99}\n")
+_BEFORE = expression(r"^(?: {0,3}>){0,9} {0,3}\Z", re.MULTILINE)
+_AFTER = expression(r"[ \t]{0,99}(?:(\n)(?! {4}|\t)|\n|\Z)|[ \t.,;:]{0,99}\n")
 _LONGEST_INDENT = 60
 
 # Comments; addresses and tags, which stay; code; marks of dialects; what may begin a formula.
 _VALUE = r"(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\s\"'<>]++)"
 _TAG = rf"</?[A-Za-z][\w-]*+(?:\s++[\w:-]++(?:={_VALUE})?){{0,32}}\s*+/?>"
-_PLACE = re.compile(
+_PLACE = expression(
     # With what it may begin, as each of the branches costs time at every letter.
     r"(?=[<{*\[`!\\$@%(:]|[ \t]\^|(?:im|ex)port)(?:"
     r"(?P<link>(?<=\])\((?:\{[{%][^{}\n]{1,300}[%}]\}[^(){}\s]{0,300}){1,3}\))"
@@ -112,25 +113,25 @@ _PLACE = re.compile(
 
 # Marks that go without their text: highlights, insertions, spans with attributes.
 _SPAN = "\ue013"  # attributes after a bracket
-_AROUND = re.compile(
+_AROUND = expression(
     rf"(?<![!\]\\])\[([^\[\]]{{1,300}})\]{_SPAN}|{_SPAN}"
     r"|(?<![=^\w])(==|\^\^)(?=[^\s=^])([^=^\n]{1,300})(?<=\S)\2(?![=\w])"
 )
-_RAW = re.compile(r"\{=[a-z]+\}")  # of pandoc, after code
-_ROW = re.compile(r"^[ \t>]*\|[^\n]*\Z", re.MULTILINE)
+_RAW = expression(r"\{=[a-z]+\}")  # of pandoc, after code
+_ROW = expression(r"^[ \t>]*\|[^\n]*\Z", re.MULTILINE)
 _LONGEST_ROW = 500
-_ENTITY = re.compile(r"&(?:lt|gt|amp);")
+_ENTITY = expression(r"&(?:lt|gt|amp);")
 
-_TARGET = re.compile(r"[^\s\"'<>%{}()]+")  # in a shortcode
+_TARGET = expression(r"[^\s\"'<>%{}()]+")  # in a shortcode
 
 # HTML within Markdown.
-_HTML = re.compile(
+_HTML = expression(
     r"<(?P<silent>script|style|svg|iframe|textarea|noscript)\b.*?(?:</(?P=silent)>|\Z)"
     r"|<[?!][^<>]*>|<(?P<end>/?)(?P<name>[A-Za-z][A-Za-z0-9-]*+)"
     r"(?P<attributes>(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*)>|(?P<signs>[$\\]+)",
     re.DOTALL | re.IGNORECASE,
 )
-_HTML_ATTRIBUTE = re.compile(
+_HTML_ATTRIBUTE = expression(
     r"\b(href|src|alt)[ \t]*=[ \t]*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE
 )
 

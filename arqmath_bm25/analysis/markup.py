@@ -13,6 +13,7 @@ from html import escape, unescape
 from typing import Any
 
 from arqmath_bm25.analysis.macros import Macros, defines_macro
+from arqmath_bm25.core.lazy import expression
 from arqmath_bm25.core.tables import names_in, read_table
 
 TABLE: dict[str, Any] = read_table(__file__)
@@ -23,23 +24,23 @@ NAMED: dict[str, str] = STATEMENTS | TABLE["named"]
 NAMES: dict[str, frozenset[str]] = {
     kind: names_in(names) for kind, names in TABLE["directives"].items()
 }
-PRIVATE = re.compile("[\ue000-\uf8ff]")
-_SIGNS = re.compile(r"[$\\]++")  # signs that could begin a formula
-_SHOWN = re.compile(r'<span title="([^"<>]*)"></span>')
-_FORMULA = re.compile(r'(<span class="math-container">\$\$?)([^<>]*?)(\$\$?</span>)')
-_TAG = re.compile(r"<[^<>]*>")
-_EDGE = re.compile(
+PRIVATE = expression("[\ue000-\uf8ff]")
+_SIGNS = expression(r"[$\\]++")  # signs that could begin a formula
+_SHOWN = expression(r'<span title="([^"<>]*)"></span>')
+_FORMULA = expression(r'(<span class="math-container">\$\$?)([^<>]*?)(\$\$?</span>)')
+_TAG = expression(r"<[^<>]*>")
+_EDGE = expression(
     r'<h(?P<level>[1-6])(?P<of_heading>(?: [a-z-]+="[^"<>]*")*)>'
     r"(?P<heading>(?>(?:(?!</?h[1-6]\b).)*))</h(?P=level)>"
     r"|<div(?P<of_div>[^<>]*)>|(?P<end></div>)",
     re.DOTALL,
 )
-_OF_TARGET = re.compile(r"\s?(?:\{(?:number|name)\}|%s)")  # in the text of a reference
-_NAMED_TARGET = re.compile(r"\A!?(.*)<([^<>]*)>\Z", re.DOTALL)
-_TITLE = re.compile(r"<strong>((?>(?:(?!</?(?:strong|div|p)\b).)*))</strong>", re.DOTALL)
+_OF_TARGET = expression(r"\s?(?:\{(?:number|name)\}|%s)")  # in the text of a reference
+_NAMED_TARGET = expression(r"\A!?(.*)<([^<>]*)>\Z", re.DOTALL)
+_TITLE = expression(r"<strong>((?>(?:(?!</?(?:strong|div|p)\b).)*))</strong>", re.DOTALL)
 _ENDS = ("Proof", "Solution", "Answer")  # of the statement before them
 _LOWEST = 7  # level of statements
-_ATTRIBUTE = re.compile(r'([a-z-]{1,40})="([^"<>]*)"')
+_ATTRIBUTE = expression(r'([a-z-]{1,40})="([^"<>]*)"')
 
 
 def formula(latex: str, display: bool = False) -> str:

@@ -10,18 +10,18 @@ Other pages keep their LaTeX in an annotation (`application/x-tex`) or in a `tit
 this program do. Presentation MathML without any LaTeX is written as LaTeX by its elements.
 """
 
-import re
 from html import unescape
 from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser
 
+from arqmath_bm25.core.lazy import expression
 from arqmath_bm25.core.tables import read_table
 
 _TABLE = read_table(__file__)
-_BEGIN = re.compile(r"\balttext=([\"'])")
-_ENDS = {quote: re.compile(rf"{quote}(?=\s+[a-z:]+=[\"']|\s*/?>)") for quote in "\"'"}
-_BREAK = re.compile(r"(?<!\\)%\s+")
+_BEGIN = expression(r"\balttext=([\"'])")
+_ENDS = {quote: expression(rf"{quote}(?=\s+[a-z:]+=[\"']|\s*/?>)") for quote in "\"'"}
+_BREAK = expression(r"(?<!\\)%\s+")
 
 
 def source_latex(markup: str) -> str:
@@ -40,9 +40,9 @@ def source_latex(markup: str) -> str:
 
 
 # Macros of LaTeXML for the meaning of formulas, which no other program knows.
-_SEMANTIC_MACRO = re.compile(r"[}A-Za-z]@{1,3}\s*[{(]")
-_LATEX_SIGN = re.compile(r"[\\^_]")
-_WORD = re.compile(r"[A-Za-z]{4}")
+_SEMANTIC_MACRO = expression(r"[}A-Za-z]@{1,3}\s*[{(]")
+_LATEX_SIGN = expression(r"[\\^_]")
+_WORD = expression(r"[A-Za-z]{4}")
 _DEEPEST = 50  # elements in elements
 
 
@@ -58,7 +58,7 @@ _MATRIX_BRACKETS = (
     ("‖", "‖"),
     ("∥", "∥"),
 )
-_SYMBOL = re.compile(r"\S|[a-z]+|\\(?:operatorname\{)?[A-Za-z]+\}?")
+_SYMBOL = expression(r"\S|[a-z]+|\\(?:operatorname\{)?[A-Za-z]+\}?")
 
 
 def node_latex(math: Any) -> str:

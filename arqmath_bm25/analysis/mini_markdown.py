@@ -8,8 +8,10 @@ as `markdown_html` reads it, has more: lists, headings, escapes and images, whic
 import re
 from html import escape, unescape
 
+from arqmath_bm25.core.lazy import expression
+
 # Repeats are bounded, so that time is linear in the text; a comment has 600 characters at most.
-_MARKUP = re.compile(
+_MARKUP = expression(
     r'(?P<span><span class="math-container"[^<>]{0,80}>)'
     r"|(?P<math>\$\$[^$]{1,600}\$\$|\$[^$]{1,600}\$)"
     r"|`(?P<code>[^`]{1,600})`"

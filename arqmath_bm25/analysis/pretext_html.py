@@ -7,6 +7,7 @@ from typing import Any
 from lxml import etree
 
 from arqmath_bm25.analysis import markup
+from arqmath_bm25.core.lazy import expression
 from arqmath_bm25.core.tables import names_in, read_table
 
 _TABLE: dict[str, Any] = read_table(__file__)
@@ -16,7 +17,7 @@ _STATEMENTS = names_in(_TABLE["statements"]) | markup.STATEMENTS.keys()
 _INLINE: dict[str, str] = _TABLE["inline"]
 _BLOCKS: dict[str, str] = _TABLE["blocks"]
 _SIGNS = {r"\amp": "&", r"\lt": "<", r"\gt": ">"}
-_SIGN = re.compile(r"\\(?:amp|lt|gt)(?![A-Za-z])")
+_SIGN = expression(r"\\(?:amp|lt|gt)(?![A-Za-z])")
 _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 _DEEPEST = 5  # level of headings
 

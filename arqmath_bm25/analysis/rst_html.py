@@ -19,15 +19,16 @@ from docutils.transforms.references import DanglingReferences
 from docutils.utils import SystemMessage
 
 from arqmath_bm25.analysis import markup
+from arqmath_bm25.core.lazy import expression
 from arqmath_bm25.core.tables import names_in, read_table
 
 _TABLE: dict[str, Any] = read_table(__file__)
 _TAGS: dict[str, str] = _TABLE["tags"]
 _DROPPED = names_in(_TABLE["dropped"])
 _CODE = names_in(_TABLE["code"])
-_DIRECTIVE = re.compile(r"^[ \t]*\.\.[ \t]+([\w:+.-]+)::", re.MULTILINE)
-_ROLE = re.compile(r":([A-Za-z][\w:+.-]{0,40}):`")
-_BARE = re.compile(r'<a href="#([^"<>]*)">(?=</a>)')  # a reference without a text
+_DIRECTIVE = expression(r"^[ \t]*\.\.[ \t]+([\w:+.-]+)::", re.MULTILINE)
+_ROLE = expression(r":([A-Za-z][\w:+.-]{0,40}):`")
+_BARE = expression(r'<a href="#([^"<>]*)">(?=</a>)')  # a reference without a text
 _SETTINGS = {
     "_disable_config": True,
     "docinfo_xform": True,

@@ -22,6 +22,7 @@ from arqmath_bm25.analysis.html import (
     split_math,
 )
 from arqmath_bm25.analysis.sources import hide_math
+from arqmath_bm25.core.lazy import expression
 from arqmath_bm25.core.tables import read_table
 
 # Writes a formula as HTML, which is not sanitised again. The second argument says whether it is
@@ -36,13 +37,13 @@ _SANITISER = nh3.Cleaner(
     url_schemes={"http", "https"},
     link_rel="noopener noreferrer nofollow",
 )
-_TAG = re.compile(r'(<[^<>"]*(?:"[^"]*"[^<>"]*)*>)')
-_CODE = re.compile(r"<(/?)(?:code|pre)\b")
-_PRE_EDGE = re.compile(r"(</?pre\b)", re.IGNORECASE)
+_TAG = expression(r'(<[^<>"]*(?:"[^"]*"[^<>"]*)*>)')
+_CODE = expression(r"<(/?)(?:code|pre)\b")
+_PRE_EDGE = expression(r"(</?pre\b)", re.IGNORECASE)
 _LINE_END = "\u2028"  # of a line of code, as `cut_spans` makes blanks of the others
-_BLOCK = re.compile(r"</?(?:p|div|br|li|dd|td|blockquote)\b")
+_BLOCK = expression(r"</?(?:p|div|br|li|dd|td|blockquote)\b")
 _AND = "\ue006"  # It replaces an `&` in text, for which nh3 takes more than linear time.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ue000-\uf8ff\ufffe\uffff]")
+_UNPRINTABLE = expression("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ue000-\uf8ff\ufffe\uffff]")
 
 
 def plain(text: str) -> str:

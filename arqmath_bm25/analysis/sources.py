@@ -4,6 +4,7 @@ import re
 from typing import Literal
 
 from arqmath_bm25.analysis.latex_html import MATH_ENVIRONMENT
+from arqmath_bm25.core.lazy import expression
 
 SourceName = Literal["latex", "markdown"]
 
@@ -13,8 +14,8 @@ CODE_DOLLAR = "\ue004"
 CODE_BACKSLASH = "\ue005"
 _HIDE_CODE = str.maketrans("$\\", CODE_DOLLAR + CODE_BACKSLASH)
 
-_ENVIRONMENT = re.compile(rf"(?!{MATH_ENVIRONMENT})\\begin\{{[A-Za-z]{{1,40}}+\*?\}}")
-_COMMAND = re.compile(
+_ENVIRONMENT = expression(rf"(?!{MATH_ENVIRONMENT})\\begin\{{[A-Za-z]{{1,40}}+\*?\}}")
+_COMMAND = expression(
     r"\\(?:documentclass|(?:sub){0,2}section|chapter|emph|item|cite|footnote|newtheorem)(?![A-Za-z])"
     r"|\\[\"'`]\{?[aeiouAEIOU]"
 )
@@ -27,13 +28,13 @@ _LOST_ESCAPES = {
     "\x0c": ("f", "rac|orall|lat"),
     "\r": ("r", "ho|ight|angle|ightarrow|floor|ceil"),
 }
-_LOST = re.compile(
+_LOST = expression(
     "|".join(rf"{sign}(?:{rests})(?![A-Za-z])" for sign, (_, rests) in _LOST_ESCAPES.items())
 )
-_CODE = re.compile(
+_CODE = expression(
     r"\$`(?P<math>[^`\n]{1,999}+)`\$|(?P<ticks>`{1,2}+)(?P<code>[^`]{1,999}+)(?P=ticks)"
 )
-_MARKDOWN = re.compile(
+_MARKDOWN = expression(
     r"^ {0,3}(?:#{1,6} \S|```|~~~)|\*\*[^*\s][^*\n]{0,200}+\*\*"
     r"|\]\([^()\s]{1,200}+\)",
     re.MULTILINE,

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 
 from arqmath_bm25.analysis.html import Content, Formula
+from arqmath_bm25.core.lazy import expression
 from arqmath_bm25.core.tables import by_name, read_table
 
 _TABLE = read_table(__file__)
@@ -34,7 +35,7 @@ def _signs_of_kinds() -> Iterator[str]:
             yield from (character for character in sign if character not in "-.:!")
 
 
-_TOKEN = re.compile(
+_TOKEN = expression(
     r"(?P<x>(?:\b[CD]:\\|https?://|[\w.]{1,99}@)\S*"
     rf"|\\\\|\\(?:{'|'.join(_WORDS['commands'])})(?![A-Za-z])(?:\{{[^{{}}]{{0,999}}\}})?)"
     r"|(?P<c>\\(?:(?:left|right)\s?\.|[A-Za-z]{2,}|[{}|,;!]))"
@@ -56,17 +57,17 @@ _JOINT = (
     r"s(?![vng(])|(?<![vng)'])s|(?<=\))s(?=v\()|(?<=Osv=[gn])s|(?<=Osvs=s[gn])s"
     r"|(?<=ps=sv)s|(?<=ps=s-v)s"
 )
-_RUN = re.compile(rf"{_ITEM}(?>(?:(?:{_JOINT})?{_ITEM})*)")
-_BEFORE = re.compile(r"(?:[=+r^_,:'su]|-s)+")
+_RUN = expression(rf"{_ITEM}(?>(?:(?:{_JOINT})?{_ITEM})*)")
+_BEFORE = expression(r"(?:[=+r^_,:'su]|-s)+")
 _AFTER = frozenset("=+-r^_,:s")
-_HAS_LETTER = re.compile("[cvgpOFB]")
-_PROOF = re.compile(
+_HAS_LETTER = expression("[cvgpOFB]")
+_PROOF = expression(
     r"[cOp]|[vngF)']\^|(?<!_)v_[B(]|F\(|(?<!ns)[vn)]u|[vgB)']s?r|rs?[vgp(]"
     r"|ns?\+s?ns?[+\-=]s?n|[vg]s?\+s?[vgn]|v'{0,3}\([vgn](?:,[vgn])*\)|v,v"
     r"|[vgn]s?[+\-]s?[vgn]s?=|=s?[vgn]s?[+\-]s?[vgn]"
     r"|sis|v\(v\|v|\|s?[=r]s?[vgn|(]|v:s?v(?:\^B)?s?="
 )
-_MARK = re.compile(
+_MARK = expression(
     r"(?=[vgB)'D]s?[=+]s?-?[vngcp(D]|ns?[=+\-]s?[vgD(]|[vg]s?-s?n)|v(?=\()|g|Fs?(?=[vn])"
     r"|Ds?(?=[vD])"
 )
@@ -76,68 +77,68 @@ _OPERANDS = frozenset("cvgnB)'up")
 _LETTER_OR_NUMBER = r"\s(?:[0-9]+|[A-Za-z])(?![A-Za-z0-9])"
 _INFIX = {
     "in": (
-        re.compile(r"[a-z]\s$"),
-        re.compile(r"\s(?:[A-Z](?![\w.]|\s[a-z]{3})|[\[{][\w-]|\\(?:math|left|\{))"),
+        expression(r"[a-z]\s$"),
+        expression(r"\s(?:[A-Z](?![\w.]|\s[a-z]{3})|[\[{][\w-]|\\(?:math|left|\{))"),
     ),
-    "mod": (re.compile(r"\s$"), re.compile(_LETTER_OR_NUMBER)),
-    "choose": (re.compile(r"(?<![A-Za-z])(?!I)\w\s$"), re.compile(_LETTER_OR_NUMBER)),
+    "mod": (expression(r"\s$"), expression(_LETTER_OR_NUMBER)),
+    "choose": (expression(r"(?<![A-Za-z])(?!I)\w\s$"), expression(_LETTER_OR_NUMBER)),
 }
 _FACTORS = frozenset("=+^")  # A short word next to one of these is a product.
-_OPERATOR_BEFORE = re.compile(r"[=+*<>^~](\s?)$")
-_OPERATOR = re.compile(r"(\s?)(?:[=+*<>^~]|-[^\s-])")
+_OPERATOR_BEFORE = expression(r"[=+*<>^~](\s?)$")
+_OPERATOR = expression(r"(\s?)(?:[=+*<>^~]|-[^\s-])")
 _BOUND = r"[_^](?:[0-9({\\-]|[A-Za-z](?![A-Za-z_]))"
 # What makes a name before a blank an operator: sum q^n, int x^2 dx, lim a_n, max 1/x.
 _SUMMAND = rf"[A-Za-z](?:{_BOUND}|'?\(|\s?->)|1/[A-Za-z](?![A-Za-z])"
 _FOLLOWED = {
-    "O": re.compile(rf"{_BOUND}|\s(?:{_SUMMAND})"),
-    "R": re.compile(rf"{_BOUND}|[({{]"),
-    "N": re.compile(r"\((?!s\))"),  # norm(s) is a plural
-    "F": re.compile(rf"{_BOUND}|\s?(?:[A-Za-z0-9α-ω](?![A-Za-z])|\\)|\([^)]"),
+    "O": expression(rf"{_BOUND}|\s(?:{_SUMMAND})"),
+    "R": expression(rf"{_BOUND}|[({{]"),
+    "N": expression(r"\((?!s\))"),  # norm(s) is a plural
+    "F": expression(rf"{_BOUND}|\s?(?:[A-Za-z0-9α-ω](?![A-Za-z])|\\)|\([^)]"),
 }
 _NAMES_OF_OPERATORS = frozenset(_WORDS["operators"])
 # What makes a name an operator: dim V = …, ker + …
-_OPERAND_AFTER = re.compile(
+_OPERAND_AFTER = expression(
     rf"(?:\s(?:{'|'.join(_WORDS['operators'])})){{0,3}}(?:\s[A-Za-z]{{1,2}})?\s?[=+<>≤≥≠]"
 )
-_CAPITAL_AFTER = re.compile(r"\s[A-Z](?![A-Za-z])")
-_AFTER_LETTER = re.compile(rf"[_),'/:|\\]|\.?$|\s(?:{'|'.join(_WORDS['after_letter'])})\b")
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_CAPITAL_AFTER = expression(r"\s[A-Z](?![A-Za-z])")
+_AFTER_LETTER = expression(rf"[_),'/:|\\]|\.?$|\s(?:{'|'.join(_WORDS['after_letter'])})\b")
+_BRACE = expression(r"\\.|[{}]", re.DOTALL)
 _LONGEST = 999  # characters of an argument in braces
-_ARGUMENT = re.compile(
+_ARGUMENT = expression(
     r"(?P<name>sqrt|(?<![A-Za-z\\])(?:norm|abs)|[\^_])"
     r"\((?P<inner>(?:[^()]|\([^()]{0,99}\)){0,99})\)"
 )
-_LONG_SCRIPT = re.compile(r"(?<=[\^_])[0-9]{2,99}|(?<=_)[a-z]{2,3}(?![A-Za-z])")
+_LONG_SCRIPT = expression(r"(?<=[\^_])[0-9]{2,99}|(?<=_)[a-z]{2,3}(?![A-Za-z])")
 # Before a capital or after another operator; elsewhere they are products of letters.
-_IMAGE_OR_TRACE = re.compile(
+_IMAGE_OR_TRACE = expression(
     r"(?<![\w\\^])(?:im|tr)(?=\s[A-Z])|(?<=(?:dim|ker|det|deg) )(?:im|tr)(?![A-Za-z])"
 )
-_TYPED = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{2,9}(?![A-Za-z])|<=>|[-=]>|!=|\*\*")
+_TYPED = expression(r"(?<![A-Za-z\\])[A-Za-z]{2,9}(?![A-Za-z])|<=>|[-=]>|!=|\*\*")
 
 
 # Each proof and each mark needs one of these: a sign, a letter beside a bracket, a comma or a minus
 # between letters and numbers, or the name of a letter or a function. Few texts of prose have one.
-_NEEDED_SIGNS = re.compile(
+_NEEDED_SIGNS = expression(
     "[" + re.escape("".join(sorted({*"\\^_", *_signs_of_kinds()}))) + "\u0391-\u03c9]"
 )
 _LETTER = r"[^\W\d_]"
 _DIGIT = "[\\d½⅓¼¾⅔]"
 # The search is fastest for an expression that begins with a class of signs.
-_NEEDED_PLACES = re.compile(
+_NEEDED_PLACES = expression(
     rf"[(\[{{,\-−/](?:(?<={_LETTER}[(\[{{])|(?<=['’][(\[{{])|(?<=[\w'’!],)(?={_LETTER})"
     rf"|(?<={_DIGIT}[-−/])|(?<={_DIGIT}\s[-−/])|(?<=\s\s[-−/])"
     rf"|(?:(?<={_LETTER}[-−/])|(?<={_LETTER}\s[-−/]))(?=\s*+(?:\.|{_DIGIT})))"
 )
-_NEEDED_INFIXES = re.compile(r"(?<=[\w)] )(?:in [A-Z\[{\\]|(?:mod|choose) \w)")
+_NEEDED_INFIXES = expression(r"(?<=[\w)] )(?:in [A-Z\[{\\]|(?:mod|choose) \w)")
 _NEEDED_NAMES = frozenset(
     name for name, kind in _KIND_OF.items() if kind in "gFR" and name.isalpha()
 )
-_NAME = re.compile("[A-Za-z]{2,}")
+_NAME = expression("[A-Za-z]{2,}")
 # Words of prose between blanks, which belong to no formula; short ones after another word.
 _NAMES = "|".join(filter(str.isalpha, (*_KIND_OF, *_WORDS["operators"])))
 _WORD = rf"(?!(?:{_NAMES})\b)[A-Za-z]{{3,}}"
 _END = r"[.,:;?]?(?=\s)"
-_PROSE = re.compile(
+_PROSE = expression(
     rf"(?<!\s)\s+{_WORD}{_END}(?:\s+(?:{_WORD}|{'|'.join(_WORDS['english'])}){_END})*"
 )
 

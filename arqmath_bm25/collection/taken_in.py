@@ -17,24 +17,25 @@ from arqmath_bm25.analysis.latex_html import VERBATIM, body_end, without_comment
 from arqmath_bm25.analysis.macros import preamble_macros
 from arqmath_bm25.analysis.markdown_html import front_matter
 from arqmath_bm25.collection.folder_texts import LATIN_1, inside, text_of
+from arqmath_bm25.core.lazy import expression
 
 MARKDOWN = frozenset((".markdown", ".md", ".mdx", ".qmd", ".rmd"))
 _XML = frozenset((".ptx", ".xml"))
-_IN_XML = re.compile(
+_IN_XML = expression(
     r"<xi:include\b[^<>]*?\bhref\s*=\s*[\"']([^\"'<>]{1,200})[\"'][^<>]*>(?:\s*</xi:include>)?"
 )
-_PROLOGUE = re.compile(r"\A\s*(?:<\?xml[^<>]*\?>\s*)?(?:<!DOCTYPE[^<>\[\]]*>)?")
+_PROLOGUE = expression(r"\A\s*(?:<\?xml[^<>]*\?>\s*)?(?:<!DOCTYPE[^<>\[\]]*>)?")
 _TAKE_IN = MARKDOWN | _XML | {".tex", ".ltx"}
-_COMMAND = re.compile(r"\\[A-Za-z@]+\*?(?:\[[^\[\]]*\])?(?:\{[^{}]*\})*")
-_NAME = re.compile(r"\\([A-Za-z]+)")
-_TAKES_IN = re.compile(r"\\(?:sub)?(?:input|include|import|file)")
-_WORD = re.compile(r"[^\W\d_]{2,}")
+_COMMAND = expression(r"\\[A-Za-z@]+\*?(?:\[[^\[\]]*\])?(?:\{[^{}]*\})*")
+_NAME = expression(r"\\([A-Za-z]+)")
+_TAKES_IN = expression(r"\\(?:sub)?(?:input|include|import|file)")
+_WORD = expression(r"[^\W\d_]{2,}")
 _PICTURES = ("", ".png", ".jpg", ".jpeg", ".svg", ".pdf")
 _DEEPEST = 100  # files within files
 _MOST_REGIONS = 1000  # and files of one main file
-_NUMBERS = re.compile(r"([0-9]{0,9})(:?)([0-9]{0,9})")
+_NUMBERS = expression(r"([0-9]{0,9})(:?)([0-9]{0,9})")
 BEGIN = r"\begin{document}"
-_STEP = re.compile(
+_STEP = expression(
     rf"(?P<code>{VERBATIM})"
     r"|\\newif\s*\\(?P<flag>if[A-Za-z@]+)"
     r"|\\(?P<condition>if(?!f(?![A-Za-z@])|thenelse)[A-Za-z@]*)(?![A-Za-z@])"
@@ -53,7 +54,7 @@ _STEP = re.compile(
 )
 # `{include}` and `{literalinclude}` of MyST, `include` of Quarto, embedded notes of Obsidian,
 # snippets of mkdocs, `include` of mdBook, children of knitr.
-_IN_MARKDOWN = re.compile(
+_IN_MARKDOWN = expression(
     r"^(?P<fence>`{3,}|:{3,})\{(?P<literal>literal)?include\}[ \t]+(?P<file>[^\n]{1,200})\n"
     r"(?:[ \t]*:[^\n]*\n|[ \t]*\n){0,20}(?P=fence)[ \t]*$"
     r"|^[ \t]*!\[\[(?P<note>[^\[\]|#\n]{1,200})(?:#(?P<section>[^\[\]|\n]{1,200}))?"

@@ -22,7 +22,7 @@ _OF_0_4 = ("stages", "saturation", "most", "common", "formulas")
 class Settings(BaseModel):
     """Part of a configuration: unknown keys are faults, and nothing changes after loading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class _Loader(yaml.SafeLoader):

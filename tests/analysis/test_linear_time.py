@@ -38,6 +38,7 @@ from arqmath_bm25.collection.posts import PostTable, read_tags
 from arqmath_bm25.collection.premises import read_premises
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.lazy import Expression
 from arqmath_bm25.evaluation.qrels import read_qrels
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ PER_DOUBLING = 2.6  # times as long: 2 if linear, 4 if quadratic
 
 
 def expressions(name: str, held: object, seen: set[int]) -> Iterator[tuple[str, re.Pattern[Any]]]:
-    """Yield the compiled expressions that something of a module holds, however deep."""
+    """Yield the expressions that something of a module holds, however deep."""
+    if isinstance(held, Expression):
+        held = re.compile(held.pattern, held.made_with)
     if isinstance(held, re.Pattern):
         yield name, held
     elif id(held) not in seen and isinstance(held, tuple | list | set | frozenset | dict):
