@@ -140,16 +140,19 @@ def read_columns(
 def plain_columns(path: Path) -> list[list[str]] | None:
     """Return the columns of a file whose rows are all alike, many times faster than row by row.
 
-    That is UTF-8 with LF at the end of each line, and single TABs, or blanks alone, between as many
-    columns in every row. Returns None for any other file, and for one that is large or a pipe.
+    That is UTF-8 with LF or CRLF at the end of each line, and single TABs, or blanks alone, between
+    as many columns in every row. Returns None for any other file, and for a large one or a pipe.
     """
     if not path.is_file() or path.stat().st_size > _READ_AT_ONCE:
         return None
     with open_bytes(path) as file:
         raw = file.read(_READ_AT_ONCE)
-    if not raw or len(raw) == _READ_AT_ONCE or b"\0" in raw or b"\r" in raw or raw.startswith(_BOM):
+    if not raw or len(raw) == _READ_AT_ONCE or b"\0" in raw or raw.startswith(_BOM):
         return None
 
+    raw = raw.replace(b"\r\n", b"\n")
+    if b"\r" in raw:
+        return None
     try:
         text = raw.decode().removesuffix("\n")
     except UnicodeDecodeError:

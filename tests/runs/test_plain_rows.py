@@ -54,13 +54,14 @@ def test_rows_are_the_same_by_columns_and_row_by_row(
         assert plain == list(RULES[task].read(path))
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize(("task", "form"), [(t, form) for t in FORMS for form in FORMS[t]])
 def test_rows_as_programs_write_them_are_read_by_columns(
-    path: Path, task: RunTask, form: str
+    path: Path, task: RunTask, form: str, end: str
 ) -> None:
     numbers = range(1, 200)
     lines = [form.format(doc=n, rank=n, score=f"{1 / n:.9g}") for n in numbers]
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text(end.join(lines) + end, newline="")
     plain = RULES[task].read_plain(path)
     is_for_all_rows_to_decide = task == "task2" and "Q0" in form  # a formula may be called so
     assert (plain is None) == is_for_all_rows_to_decide
