@@ -234,7 +234,7 @@ def _run_files(
         for path in sorted(part.glob("*")):
             if path.suffix not in _ENDINGS or task not in (None, detect_task(path)):
                 continue
-            reason = evaluator.reason_against(path, path.parent.name)
+            reason = evaluator.reason_against(path)
             if reason:
                 left_out.append(f"{path}: {reason}")
             else:

@@ -23,9 +23,9 @@ from arqmath_bm25.cli.shared.options import (
 )
 from arqmath_bm25.collection.collection import INDEXES, Collection
 from arqmath_bm25.collection.topics import read_topics
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, some
 from arqmath_bm25.core.labs import LAB_TASKS, MAX_DEPTH, YEARS, RankingTask, RunTask, official_stem
-from arqmath_bm25.core.progress import counted, some
+from arqmath_bm25.core.progress import counted
 from arqmath_bm25.core.writing import TEXTS, refuse_endings, sources, together
 from arqmath_bm25.runs.eligible import Eligible
 from arqmath_bm25.runs.formula_ids import FormulaIds

@@ -29,9 +29,9 @@ from arqmath_bm25.cli.shared.options import (
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.imports import is_of_rows
 from arqmath_bm25.core.building import patiently
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, some
 from arqmath_bm25.core.labs import MAX_DEPTH, SPLITS, YEARS, year_of
-from arqmath_bm25.core.progress import counted, progress, some, tell
+from arqmath_bm25.core.progress import counted, progress, tell
 from arqmath_bm25.core.records import Hit, Json, Part
 from arqmath_bm25.core.stores import is_store, is_there, outdated, remove_unless_open, size_of
 from arqmath_bm25.core.workers import Workers

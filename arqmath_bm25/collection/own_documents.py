@@ -41,7 +41,7 @@ from arqmath_bm25.analysis.sources import with_lost_escapes
 from arqmath_bm25.analysis.unmarked import with_formulas
 from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.collection.row_names import IDS, TEXTS
-from arqmath_bm25.core.errors import InputError, shown
+from arqmath_bm25.core.errors import InputError, shown, some
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.writing import complete
 
@@ -343,7 +343,7 @@ def write_corpus(
 
 def _noticed(rows: Iterable[Mapping[str, Any]], source: Path) -> Iterator[Mapping[str, Any]]:
     """Yield rows as they are, and report at the end which of their members are not read."""
-    from arqmath_bm25.core.progress import some, tell  # rich takes long to load
+    from arqmath_bm25.core.progress import tell  # rich takes long to load
 
     names = set[str]()
     for row in rows:

@@ -53,15 +53,21 @@ class NoPartsError(InputError):
     """A variant whose scores are no sums, so that no parts explain them."""
 
 
+def some(names: Sequence[str], most: int = 5) -> str:
+    """Write the first names of many: "A.1, A.2, A.3, A.4, A.5, … (77 in all)"."""
+    listed = ", ".join(names[:most])
+    if len(names) > most:
+        listed += f", … ({len(names):,} in all)"
+    return listed
+
+
 def check_found(missing: Iterable[str]) -> None:
     """Raise InputError that names the ids that an index lacks, each once, if there are any."""
     names = list(dict.fromkeys(missing))
     if not names:
         return
 
-    listed = ", ".join(map(shown, names[:_NAMED]))
-    if len(names) > _NAMED:
-        listed += f", … ({len(names):,} in all)"
+    listed = some(list(map(shown, names)), _NAMED)
     raise InputError(f"the index has no document {listed}")
 
 

@@ -9,7 +9,7 @@ command line says otherwise.
 import logging
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
 from importlib import import_module
@@ -24,7 +24,6 @@ from rich.segment import Segment
 _PAUSE = 10.0  # seconds before the first line
 _LONGEST_PAUSE = 600.0
 _NOTEBOOK_PAUSE = 0.5  # between two states of the bar in a notebook
-_NAMED = 5
 # A notebook is no terminal, though its kernel asks for colours (FORCE_COLOR).
 _terminal = bool(sys.stderr and sys.stderr.isatty())
 # What a server, a file or a run may be called must not steer the terminal.
@@ -61,14 +60,6 @@ def counted(number: int, things: str) -> str:
     if number == 1:
         things = re.sub(r"^(\w+?)(ies|s)\b", lambda s: s[1] + "y" * (s[2] == "ies"), things)
     return f"{number:,} {things}"
-
-
-def some(names: Sequence[str]) -> str:
-    """Write the first names of many: "A.1, A.2, A.3, A.4, A.5, … (77 in all)"."""
-    listed = ", ".join(names[:_NAMED])
-    if len(names) > _NAMED:
-        listed += f", … ({len(names):,} in all)"
-    return listed
 
 
 @contextmanager

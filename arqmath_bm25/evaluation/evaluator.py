@@ -196,11 +196,8 @@ class Evaluator:
             )
         return scored
 
-    def reason_against(self, path: Path, folder: str) -> str | None:
-        """Return why a run cannot be scored; None if it can.
-
-        `folder` is the name of its folder: a year, or the name of a file of queries.
-        """
+    def reason_against(self, path: Path) -> str | None:
+        """Return why a run cannot be scored; None if it can."""
         task = detect_task(path)
         rules = RULES[task]
         if rules.judged_apart(rules.read(path)):
@@ -208,6 +205,7 @@ class Evaluator:
 
         if self.collection.corpus and not self.qrels:
             return f"there is no {QRELS[0]} beside the documents"
+        folder = path.parent.name  # a year, or the name of a file of queries
         if not self.collection.corpus and folder not in rules.judged_years(self.collection):
             return f"there are no judgments of {task} {folder}"
         return None

@@ -44,11 +44,7 @@ class FormulaIds:
         once more, ascending.
         """
         self._table = table
-        self.formula = table[0]
-        self.visual = table[1]
-        self._old_visual = table[2]
-        self.post = table[3]
-        self.flags = table[4]
+        self.formula, self.visual, self._old_visual, self.post, self.flags = table[:5]
         self._all_visual = table[5]
 
     @classmethod

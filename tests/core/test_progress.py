@@ -17,8 +17,8 @@ from rich.text import Text
 from waiting import wait_until
 
 from arqmath_bm25.core import progress
-from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.core.progress import PlainConsole, counted, some
+from arqmath_bm25.core.errors import InputError, some
+from arqmath_bm25.core.progress import PlainConsole, counted
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from arqmath_bm25.core.stores import is_store, readable_manifest
 from arqmath_bm25.core.system import processors
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.core.writing import digest_of_sources, sources, together
-from arqmath_bm25.engines.engine import Engine, EngineName, chosen_engine
+from arqmath_bm25.engines.engine import EngineName, chosen_engine
 from arqmath_bm25.runs.run_writing import Provenance, provenance
 from arqmath_bm25.runs.task_rules import RULES, detect_task
 from arqmath_bm25.tasks import configured
@@ -117,18 +117,13 @@ class SearchPlace(Place):
     engine: EngineName = "auto"
     hosts: str | None = None
 
-    @property
-    def chosen_engine(self) -> Engine:
-        """The engine of these options; InputError if they do not fit each other."""
-        return chosen_engine(self.engine, self.hosts)
-
     def opened(self, name: str, config: Path | None = None, builds: bool = False) -> Index:
         """Open the index of a task, or a store by its path.
 
         What is imported is imported and indexed first, and with `builds` anything is; waits while
         another process does that.
         """
-        engine = self.chosen_engine
+        engine = chosen_engine(self.engine, self.hosts)
         collection = self.collection_of(name)
         if is_store(name) or not (builds or collection.is_imported):
             return Index.open(collection, name, config, engine)

@@ -108,18 +108,12 @@ def judge(
     for hit, hit_annotations in annotations.items():
         labels[hit] = adjudicated.get(hit) or settle(hit_annotations, rule)
 
-    best: Qrels = {}
-    for hit, label in labels.items():
-        grade = GRADE_OF_LABEL[label]
-        if grade is not None:
-            grades = best.setdefault(hit.topic_id, {})
-            grades[hit.doc_id] = max(grade, grades.get(hit.doc_id, grade))
-
     qrels: Qrels = {}
-    for topic in sorted(best, key=natural_key):
-        qrels[topic] = {}
-        for doc in sorted(best[topic], key=natural_key):
-            qrels[topic][doc] = best[topic][doc]
+    for hit in sorted(labels, key=lambda hit: [natural_key(name) for name in hit]):
+        grade = GRADE_OF_LABEL[labels[hit]]
+        if grade is not None:
+            grades = qrels.setdefault(hit.topic_id, {})
+            grades[hit.doc_id] = max(grade, grades.get(hit.doc_id, grade))
 
     documents = {(hit.topic_id, hit.doc_id) for hit in annotations}
     judged = sum(map(len, qrels.values()))

@@ -122,14 +122,15 @@ class ReportData:
             relevant = {doc for doc, grade in grades.items() if grade >= self.relevant}
             self.relevant_docs[topic] = relevant
 
+        # Of each run that has any.
+        self.scores = {run.name: run.score for run in self.runs if run.score}
+        self.averages = {name: score.averages() for name, score in self.scores.items()}
         # Keys with their titles; the first compares the runs.
         self.measures: dict[str, str] = {}
         self.primed = False  # whether tables show measures over judged documents only
-        scores = [run.score for run in self.runs if run.score]
-        if scores:
-            keys = scores[0].table_keys
-            self.measures = {key: NAMES.get(key, key) for key in keys}
-            self.primed = not scores[0].primed.isdisjoint(keys)
+        for score in islice(self.scores.values(), 1):
+            self.measures = {key: NAMES.get(key, key) for key in score.table_keys}
+            self.primed = not score.primed.isdisjoint(self.measures)
 
     def _read_posts(self) -> None:
         """Find the posts and the formulas of the hits that are shown."""

@@ -22,7 +22,7 @@ from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.evaluation.comparing import Comparison, compare, may_contradict
 from arqmath_bm25.evaluation.qrels import ComparabilityWarning
-from arqmath_bm25.evaluation.score import RunScore, group_by_warning
+from arqmath_bm25.evaluation.score import group_by_warning
 from arqmath_bm25.pages.page_files import page_names, site
 from arqmath_bm25.pages.post_html import PostWriter
 from arqmath_bm25.pages.report.gather import (
@@ -34,10 +34,6 @@ from arqmath_bm25.pages.report.gather import (
 )
 from arqmath_bm25.runs.formula_ids import id_numbers
 from arqmath_bm25.runs.rows import RunRow
-
-# Run -> measure -> value.
-_Averages = Mapping[str, Mapping[str, float]]
-
 
 # Why a topic has no relevant document among the first ten.
 _MISSING = "nothing relevant in the collection"
@@ -66,8 +62,6 @@ def write_report(
     that each step wrote. Raises InputError if `directory` holds something else than a report.
     """
     names = page_names(data.questions)
-    scores = {run.name: run.score for run in data.runs if run.score}
-    averages = {name: score.averages() for name, score in scores.items()}
     failures = {run.name: _failures(data, run) for run in data.runs}
     # From pages of topics to pages of threads, by the ids of posts.
     links = {}
@@ -76,7 +70,6 @@ def write_report(
     with site(directory, "report", "report.js", data.collection.origin) as pages:
         pages.templates.globals.update(
             vars(data),
-            averages=averages,
             failures=failures,
             lacking=set(chain.from_iterable(of_run[_MISSING] for of_run in failures.values())),
             settings={run.name: _settings(run) for run in data.runs},
@@ -100,12 +93,12 @@ def write_report(
             "report.html",
             titles=titles,
             words_of_titles=words,
-            notes=_notes(data, scores),
-            curves=_curves(averages, data.primed),
+            notes=_notes(data),
+            curves=_curves(data),
             first_rows=FEW_TOPICS,
             depths=list(enumerate(DEPTHS)),
             endings={run.name[-2:] for run in data.runs},
-            **_comparisons(data, scores, averages),
+            **_comparisons(data),
         )
 
 
@@ -171,9 +164,9 @@ def _flatten(name: str, value: object, variant: object) -> dict[str, str]:
     return {name: str(value)}
 
 
-def _notes(data: ReportData, scores: Mapping[str, RunScore]) -> list[str]:
+def _notes(data: ReportData) -> list[str]:
     """Return the warnings of the runs, and how many posts are missing."""
-    warnings = [(name, score.warnings) for name, score in scores.items()]
+    warnings = [(name, score.warnings) for name, score in data.scores.items()]
     notes = []
     for warning, names in group_by_warning(warnings).items():
         runs = ", ".join(names)
@@ -184,12 +177,10 @@ def _notes(data: ReportData, scores: Mapping[str, RunScore]) -> list[str]:
     return notes
 
 
-def _comparisons(
-    data: ReportData, scores: Mapping[str, RunScore], averages: _Averages
-) -> dict[str, Any]:
+def _comparisons(data: ReportData) -> dict[str, Any]:
     """Compare runs on the same judged topics with the baseline, by the first measure."""
     first = next(iter(data.measures), "")
-    values = {name: score.values_of(first) for name, score in scores.items()}
+    values = {name: score.values_of(first) for name, score in data.scores.items()}
 
     # Runs can be compared on the same topics only.
     groups = dict[tuple[str, ...], list[str]]()
@@ -205,13 +196,12 @@ def _comparisons(
 
         baseline = data.baseline.name
         if baseline not in names:
-            baseline = min(names, key=lambda name: averages[name][first])
+            baseline = min(names, key=lambda name: data.averages[name][first])
 
         group = {name: values[name] for name in (baseline, *names)}
         group_comparisons = compare(group)
         comparisons += group_comparisons
-        group_averages = {name: averages[name] for name in names}
-        verdicts.append(_verdict(data.measures, group_averages, group_comparisons))
+        verdicts.append(_verdict(data, names, group_comparisons))
 
     differences = {}
     for pair in comparisons:
@@ -219,7 +209,7 @@ def _comparisons(
         of_run = values[pair.run]
         differences[pair.run] = {topic: of_run[topic] - before[topic] for topic in of_run}
 
-    warnings = chain.from_iterable(score.warnings for score in scores.values())
+    warnings = chain.from_iterable(score.warnings for score in data.scores.values())
     doubtful = any(isinstance(note, ComparabilityWarning) for note in warnings)
     if doubtful:
         verdicts = []
@@ -233,12 +223,13 @@ def _comparisons(
 
 
 def _verdict(
-    measures: Mapping[str, str], averages: _Averages, comparisons: Sequence[Comparison]
+    data: ReportData, names: Sequence[str], comparisons: Sequence[Comparison]
 ) -> dict[str, Any]:
-    """Return the best runs, and by how much the first of them leads over each other one."""
-    first = next(iter(measures))
-    highest = max(values[first] for values in averages.values())
-    best = [name for name, values in averages.items() if values[first] == highest]
+    """Return the best of some runs, and by how much the first of them leads over each other."""
+    averages = data.averages
+    first = next(iter(data.measures))
+    highest = max(averages[name][first] for name in names)
+    best = [name for name in names if averages[name][first] == highest]
 
     leads = []
     for pair in comparisons:
@@ -249,9 +240,9 @@ def _verdict(
         if best[0] == pair.baseline:
             other, wins, losses = pair.run, pair.losses, pair.wins
         against = []
-        for key in may_contradict(list(measures)):
+        for key in may_contradict(list(data.measures)):
             if averages[best[0]][key] < averages[other][key]:
-                against.append(measures[key])
+                against.append(data.measures[key])
 
         leads.append(
             {
@@ -266,12 +257,12 @@ def _verdict(
     return {"best": best, "value": highest, "leads": leads}
 
 
-def _curves(averages: _Averages, primed: bool) -> dict[str, dict[str, list[tuple[float, float]]]]:
+def _curves(data: ReportData) -> dict[str, dict[str, list[tuple[float, float]]]]:
     """Return the points of two charts by run: precision by recall, and the share of judged hits."""
     recall = {}
     judged = {}
-    precision = "iprec_prime" if primed else "iprec"
-    for run, values in averages.items():
+    precision = "iprec_prime" if data.primed else "iprec"
+    for run, values in data.averages.items():
         recall[run] = [(level, values[f"{precision}_{level}"]) for level in RECALL_LEVELS]
         judged[run] = [(float(x), values[f"judged_{depth}"]) for x, depth in enumerate(DEPTHS)]
     return {"recall": recall, "judged": judged}
