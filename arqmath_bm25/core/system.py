@@ -18,7 +18,9 @@ from arqmath_bm25.core.errors import InputError
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 _CURRENT = -100  # AT_FDCWD and RENAME_EXCHANGE of renameat2(2)
 _EXCHANGE = 2
-_QUOTA = Path("/sys/fs/cgroup/cpu.max")  # of a container: "QUOTA PERIOD", or "max PERIOD"
+# Of a container: "QUOTA PERIOD", or "max PERIOD"; bytes, or "max".
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+_MEMORY = Path("/sys/fs/cgroup/memory.max")
 
 
 def lock(descriptor: int, wait: bool = True, shared: bool = False) -> None:
@@ -54,8 +56,11 @@ def exchange(first: Path, second: Path) -> bool:
 
 
 def memory() -> int:
-    """Return the size of this machine's memory in bytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    """Return the bytes of memory of this machine, or that a container around it may use."""
+    usable = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with suppress(OSError, ValueError):
+        usable = min(usable, int(_MEMORY.read_text()))
+    return usable
 
 
 def give_back_memory() -> None:

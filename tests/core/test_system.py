@@ -31,7 +31,8 @@ def test_a_process_that_is_bound_to_one_processor_uses_one() -> None:
 
 
 @pytest.mark.skipif(not MEMORY.exists(), reason="this system has no /proc")
-def test_the_memory_is_that_of_the_machine() -> None:
+def test_the_memory_is_that_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(system, "_MEMORY", tmp_path / "memory.max")
     (kilobytes,) = re.findall(r"MemTotal: *(\d+) kB", MEMORY.read_text())
     assert memory() == pytest.approx(1024 * int(kilobytes), rel=0.01)
 
@@ -48,6 +49,24 @@ def test_the_quota_of_a_container_limits_the_processors(
     assert processors() == 64  # where there is no such file
     (tmp_path / "cpu.max").write_text(f"{content}\n")
     assert processors() == most
+
+
+@pytest.mark.parametrize("content", ["max", "", str(2**60)])
+def test_a_container_without_a_lower_limit_has_the_memory_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str
+) -> None:
+    monkeypatch.setattr(system, "_MEMORY", tmp_path / "memory.max")
+    whole = memory()
+    (tmp_path / "memory.max").write_text(f"{content}\n")
+    assert memory() == whole
+
+
+def test_the_limit_of_a_container_limits_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(system, "_MEMORY", tmp_path / "memory.max")
+    (tmp_path / "memory.max").write_text("268435456\n")
+    assert memory() == 256 * 1024**2
 
 
 @pytest.mark.parametrize("missing", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
