@@ -176,8 +176,7 @@ def serve(
             folder = collection.data
 
         def pages(indexes: Mapping[str, Index]) -> "ASGIApp":
-            of_these = next(iter(indexes.values())).collection
-            site = SearchPages(of_these, indexes, THREADS, public.prefix, folder, title)
+            site = SearchPages(indexes, THREADS, public.prefix, folder, title)
             Thread(target=site.read_ahead, daemon=True).start()
             return site.app(names)
 

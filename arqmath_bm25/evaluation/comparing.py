@@ -15,6 +15,7 @@ moves are listed without the parts.
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -189,16 +190,13 @@ def find_significant(runs: Sequence[ScoredRun], key: str) -> set[int]:
     That is p < .05 in the randomization test, corrected by Holm. Runs that are not scored on the
     same topics, two or more, cannot be tested.
     """
-    topics = list(runs[0].score.values)
-    if len(runs) < 2 or len(topics) < 2:
-        return set()
-
-    values = {}
-    for index, run in enumerate(runs):
-        if list(run.score.values) != topics:
-            return set()
-        values[str(index)] = run.score.values_of(key)
-    return {int(pair.run) for pair in compare(values) if pair.randomization_holm < SIGNIFICANT}
+    values = {str(index): run.score.values_of(key) for index, run in enumerate(runs)}
+    significant = set()
+    with suppress(InputError):
+        for pair in compare(values):
+            if pair.randomization_holm < SIGNIFICANT:
+                significant.add(int(pair.run))
+    return significant
 
 
 def may_contradict(keys: Sequence[str]) -> Sequence[str]:

@@ -314,8 +314,6 @@ def _safe_tag(tag: re.Match[str]) -> str:
     slash, name, attributes, empty = tag.groups()
     if name not in _ELEMENTS:
         return ""
-    if slash:
-        return f"</{name}>"
 
     kept = ""
     classes: list[str] = []
@@ -330,7 +328,7 @@ def _safe_tag(tag: re.Match[str]) -> str:
 
     if classes:
         kept += f' class="{" ".join(classes)}"'
-    return f"<{name}{kept}{empty}>"
+    return f"<{slash}{name}{kept}{empty}>"
 
 
 def _class(declaration: str) -> str:

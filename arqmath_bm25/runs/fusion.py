@@ -108,7 +108,8 @@ def _posts(runs: Sequence[Run]) -> dict[str, str]:
     posts = dict[str, tuple[str, Run]]()
     pairs_of_first = _post_pairs(runs[0])
     for run in runs:
-        for formula, post in _post_pairs(run):
+        pairs = _post_pairs(run)
+        for formula, post in pairs:
             is_exchanged = formula != post and (post, formula) in pairs_of_first
             if is_exchanged:
                 raise InputError(
@@ -117,7 +118,7 @@ def _posts(runs: Sequence[Run]) -> dict[str, str]:
                     data="DATA",
                 )
 
-        for formula, post in _post_pairs(run):
+        for formula, post in pairs:
             first, other = posts.setdefault(formula, (post, run))
             if post != first and other is not run:
                 raise InputError(

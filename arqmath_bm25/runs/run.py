@@ -201,11 +201,6 @@ class Run:
             rows[topic] = kept
             topics[topic] = {doc: row.score for doc, row in kept.items()}
 
-        notes = self._notes(counts, depth)
-        return Rankings(topics, rows, counts, notes)
-
-    def _notes(self, counts: Counter[str], depth: int | None) -> list[str]:
-        """Describe the rows that do not count, in sentences."""
         notes = []
         for key, text in _NOTES.items():
             if counts[key]:
@@ -215,7 +210,7 @@ class Run:
             notes.append("columns 2 and 3 (formula, post) are exchanged")
         if self.form == "visual":
             notes.append("the run holds visual ids, as the judgments do, and no formula ids")
-        return notes
+        return Rankings(topics, rows, counts, notes)
 
     def ranked_by(
         self,

@@ -120,7 +120,7 @@ def test_all_tasks_and_pages_keep_the_delimiters(tmp_path: Path) -> None:
     indexes = {"task1": Index.open(collection, "task1", task1), "task2": index}
     arqmath("threads", 1, "--data", data, "-o", tmp_path / "t", "--delimiters", "escaped")
     drawn = [(tmp_path / "t" / "1.html").read_text(encoding="utf-8")]
-    with running(SearchPages(collection, indexes, 1)) as address:
+    with running(SearchPages(indexes, 1)) as address:
         for page in ("/posts/2", "/threads/1", "/?q=costs&task=task1"):
             with urlopen(address + page) as answer:  # noqa: S310
                 drawn.append(answer.read().decode())

@@ -105,7 +105,7 @@ def test_serve_and_the_library(small: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no document 'no'"):
         index.document("no")
     opened = Collection(small, tmp_path / "indexes")
-    site = SearchPages(opened, {"docs": Index.open(opened, "docs")}, threads=1)
+    site = SearchPages({"docs": Index.open(opened, "docs")}, threads=1)
     with running(site) as address:
         page = urlopen(f"{address}/?q=Euler&task=docs").read().decode()  # noqa: S310
         answer = json.load(urlopen(f"{address}/api/search?q=Euler&task=docs"))  # noqa: S310

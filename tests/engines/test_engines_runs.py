@@ -261,7 +261,7 @@ def test_a_machine_that_only_searches_needs_no_postings(
     collection = Collection(indexes=thin)
     indexes = {name: Index.open(collection, name, engine=engine) for name in ("task1", "task2")}
     with (
-        running(SearchPages(collection, indexes, threads=2)) as address,
+        running(SearchPages(indexes, threads=2)) as address,
         urlopen(f"{address}/api/search?q=series&task=task1") as answer,  # noqa: S310
     ):
         assert json.load(answer)

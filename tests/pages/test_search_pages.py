@@ -368,7 +368,7 @@ def test_any_query_that_is_short_enough_is_answered(client: Client, query: str) 
 def test_premises_are_searched_too(tmp_path: Path) -> None:
     collection = Collection(indexes=tmp_path)
     ensure(IndexContent.of(configured("nlps"), collection), HERE)
-    site = SearchPages(collection, {"nlps": Index.open(collection, "nlps")}, threads=1)
+    site = SearchPages({"nlps": Index.open(collection, "nlps")}, threads=1)
     with running(site) as address:
         asked: dict[str, Any] = {"q": "normal subgroup", "task": "nlps"}
         found = Client(address).get("/api/search", **asked).json()

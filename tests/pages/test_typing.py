@@ -86,7 +86,7 @@ def lab(
     collection = Collection(None, folder / "indexes")
     ensure(IndexContent.of(configured("task1", config).index_task, collection))
     index = Index.open(collection, "task1", config)
-    with running(SearchPages(collection, {"task1": index}, threads=2)) as address:
+    with running(SearchPages({"task1": index}, threads=2)) as address:
         yield "true" in request.param, Client(address)
 
 

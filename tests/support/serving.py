@@ -44,7 +44,7 @@ def open_site(data: Path, indexes: Path, prefix: str = "") -> SearchPages:
     folder = None
     if collection.is_imported:
         folder = data
-    return SearchPages(collection, opened, threads=2, prefix=prefix, folder=folder)
+    return SearchPages(opened, threads=2, prefix=prefix, folder=folder)
 
 
 def documents_site(

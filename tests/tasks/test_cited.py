@@ -306,7 +306,7 @@ def test_a_server_ranks_by_the_fields_until_it_is_learnt(tmp_path: Path) -> None
     assert "cited" in index.variants
     variant, note = index.task.served("cited", index)
     assert (variant, "cited is learnt by the first run" in note) == ("both", True)
-    site = SearchPages(index.collection, {"docs": index}, threads=1)
+    site = SearchPages({"docs": index}, threads=1)
     with running(site) as address:
         page = Client(address).get("/", q="normed series", task="docs", variant="cited")
         assert "ranked by both" in page.text

@@ -86,7 +86,7 @@ def write_report(
             pages.write(f"topics/{names[topic]}", "topic.html", **values)
             progress(1)
         for number, run in enumerate(data.runs, 1):
-            pages.write(f"runs/{number}.html", "run.html", run=run, baseline=data.baseline)
+            pages.write(f"runs/{number}.html", "run.html", run=run)
 
         pages.write(
             "index.html",
@@ -299,10 +299,8 @@ class ReportDocument:
         self.ranks = ranks
 
         post_id, self.formula_id = post_and_formula
-        latex = data.latex.get(self.formula_id)
-        self.formula = Markup()
-        if latex:
-            self.formula = writer.formula(Formula(latex, None), display=True)
+        formula = Formula(data.latex.get(self.formula_id, ""), None)
+        self.formula = writer.formula(formula, display=True)
 
         # None if the collection does not have the post.
         self.post = None

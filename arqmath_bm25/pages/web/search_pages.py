@@ -24,7 +24,6 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from arqmath_bm25.analysis.html import Content, Formula, read_title
-from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError, NoPartsError
 from arqmath_bm25.core.progress import counted, tell
 from arqmath_bm25.core.records import Hit, Json, Topic
@@ -116,7 +115,6 @@ class SearchPages:
 
     def __init__(
         self,
-        collection: Collection,
         indexes: Mapping[str, Index],
         threads: int,
         prefix: str = "",
@@ -127,7 +125,8 @@ class SearchPages:
 
         Pictures and sources of documents are sent from `folder`.
         """
-        self._collection = collection
+        first = next(iter(indexes.values()))
+        self._collection = first.collection
         self._indexes = indexes
         self._tasks = {name: index.task for name, index in indexes.items()}
         self._prefix = prefix
@@ -140,12 +139,11 @@ class SearchPages:
             )
             for name, index in indexes.items()
         }
-        first = next(iter(self._tasks.values()))
-        self._delimiters = first.delimiters
-        self._macros = first.macros
+        self._delimiters = first.task.delimiters
+        self._macros = first.task.macros
         self._threads = CapacityLimiter(threads)
         self._reading = Lock()
-        self._templates = templates("search", "search.js", True, collection.origin)
+        self._templates = templates("search", "search.js", True, first.collection.origin)
         self._templates.globals |= {
             "root": prefix,
             "brand": title,
