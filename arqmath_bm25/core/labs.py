@@ -92,9 +92,14 @@ def parse_run_name(stem: str) -> RunName | None:
     return RunName(team, task, run_id, variant, kind == "P", how == "manual", method)  # type: ignore[arg-type]
 
 
+def run_stem(path: Path) -> str:
+    """Return the name of a run file without its ending."""
+    return path.name.removesuffix(".gz").rsplit(".", 1)[0]
+
+
 def official_stem(path: Path) -> str:
     """Return the file name without its ending, without the organisers' prefix `prim_`/`prime_`."""
-    return _PRIME_PREFIX.sub("", path.name.removesuffix(".gz").rsplit(".", 1)[0], count=1)
+    return _PRIME_PREFIX.sub("", run_stem(path), count=1)
 
 
 def year_of(topics: Iterable[str]) -> Year:

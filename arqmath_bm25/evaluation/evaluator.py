@@ -22,6 +22,7 @@ from arqmath_bm25.core.labs import (
     Year,
     known_year,
     official_stem,
+    run_stem,
 )
 from arqmath_bm25.evaluation.measures import Measure
 from arqmath_bm25.evaluation.qrels import (
@@ -113,7 +114,7 @@ def score_run(
         else:
             notes = (*judgments.notes, *ranked.notes)
             scored = score(ranked.topics, qrels, run.rules, measures, relevant, notes)
-    return ScoredRun(_name(run.path), run.path, run.task, judgments, scored, ranked)
+    return ScoredRun(run_stem(run.path), run.path, run.task, judgments, scored, ranked)
 
 
 @dataclass(kw_only=True)
@@ -171,7 +172,7 @@ class Evaluator:
         with prefix_errors(run.path):
             answer_map, judgments = self._answer_files()
         runs = read_answer_map(answer_map)
-        name = _name(run.path)
+        name = run_stem(run.path)
         for known in (name, official_stem(run.path), run.tag):
             if known in runs:
                 with prefix_errors(run.path):
@@ -280,8 +281,3 @@ def _check_judgments(scored: ScoredRun) -> None:
 def _hold_numbers(holds: Callable[[Int32s], Flags], names: Sequence[str]) -> Flags:
     """Return which ids a collection has whose ids are numbers."""
     return holds(id_numbers(names))
-
-
-def _name(path: Path) -> str:
-    """Return the name of a run file without its ending."""
-    return path.name.removesuffix(".gz").rsplit(".", 1)[0]

@@ -50,7 +50,6 @@ from arqmath_bm25.pages.web.shown_hits import (
 from arqmath_bm25.tasks.cited.cited_documents import STATEMENTS
 from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.post_filter import NONE_PASSES
-from arqmath_bm25.tasks.task import Found
 
 # How many rendered queries and buttons are kept.
 _CACHE_SIZE = 100
@@ -300,20 +299,15 @@ class SearchPages:
         """Show a document, with the words and formulas of a query marked."""
         doc_id = request.path_params["doc_id"]
         query = request.query_params.get("q", "")[:MAX_QUERY]
-        for name, index in self._indexes.items():
-            if index.task.finds_posts:
-                continue
-            hit = index.task.find(doc_id, index)
-            if hit is not None:
-                found = index.task.found(hit, index)
-                return self._document(doc_id, found, name, query)
+        for index in self._indexes.values():
+            if not index.task.finds_posts and index.task.find(doc_id, index):
+                break
+        else:
+            message = f"There is no document “{doc_id[:40]}” in {self._collection.name}."
+            raise HTTPException(404, message)
 
-        message = f"There is no document “{doc_id[:40]}” in {self._collection.name}."
-        raise HTTPException(404, message)
-
-    def _document(self, doc_id: str, found: Found, task: str, query: str) -> Response:
-        """Return the page of a document."""
-        index = self._indexes[task]
+        task = index.task.name
+        found = index.task.found(Hit(doc_id, 0), index)
         document = found.document
         file = ""
         beside = {}
