@@ -269,6 +269,7 @@ class _Rows:
                 (job,) = _jobs([file], listing)
                 self._write(name, path, *read(job))
             yield
+        next(sources, None)  # all is done: the workers stay for other work
 
     def _new(self, name: str, path: Path) -> KeptFile:
         """Return what the rows of a file depend on, without rows."""

@@ -44,6 +44,7 @@ ROWS = "rows"  # beside parts: the row of each of their documents (int32)
 _DATA = ".flat"  # endings of the files of a part
 _TABLE = ".table"
 _TOGETHER = 1 << 21  # postings in memory
+_SMALL = 1 << 26  # bytes of parts that are merged before other processes would have started
 _NUMBERS = 1 << 64
 _EXACT = 24  # Lucene's byte of a length below this is the length itself.
 
@@ -337,8 +338,8 @@ def write_flat(parts: Path, directory: Path, expected: int, workers: Workers = H
             merge = merge._replace(firsts=first_groups, rows=of_groups, members=members)
         merges.append(merge)
 
-    if is_changed or len(files) <= 1:
-        workers = HERE  # To start processes takes longer than to merge one part.
+    if is_changed or sum(file.stat().st_size for file in parts.iterdir()) < _SMALL:
+        workers = HERE
     for _ in workers.map(_write_field, merges):
         pass
 

@@ -4,6 +4,7 @@ import json
 import random
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,18 @@ def test_two_processes_read_what_one_reads(
         assert content(imported(notes, tmp_path / "two", False, workers=workers)) == alone
     assert capsys.readouterr().err == said
     assert "expected a Jupyter notebook" in said
+
+
+def test_the_processes_that_read_files_stay_for_the_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_collection, "_PER_JOB", 1)  # byte
+    notes = written(tmp_path / "notes", FILES)
+    with closing(Processes(2)) as workers:
+        processes = partial(workers.map, eval, ["__import__('os').getpid()"] * 20)
+        before = set(processes())
+        imported(notes, tmp_path / "i", False, workers=workers)
+        assert before.intersection(processes())
 
 
 def test_only_the_saved_file_is_read_again(tmp_path: Path, read: list[str]) -> None:
