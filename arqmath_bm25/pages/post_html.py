@@ -90,15 +90,15 @@ class PostWriter:
         words: set[str] = set()
         formulas: list[str] = []
         for content in contents:
-            words.update(_LETTERS.findall(content.prose))
-            for formula in content.formulas:
-                formulas.append(_symbols(formula.latex))
+            words |= self._terms & _stems_of(content)
+            if self._formulas:
+                formulas += [_symbols(formula.latex) for formula in content.formulas]
 
         found = 0
         for query_formula in self._formulas:
             found += any(query_formula in symbols for symbols in formulas)
 
-        return len(self._terms.intersection(map(_stem, words))), found
+        return len(words), found
 
     def body(self, html: str, formula_id: str = "") -> Markup:
         """Return a body; the formula with id `formula_id` is marked.
@@ -258,6 +258,16 @@ def _stems(prose: str) -> Iterator[str]:
     return map(_stem, _LETTERS.findall(prose))
 
 
+@lru_cache(maxsize=1 << 11)
+def _stems_of(content: Content) -> set[str]:
+    """Return the stems of all words of a text."""
+    words: set[str] = set()
+    for piece in content.pieces:
+        if isinstance(piece, str):
+            words.update(_LETTERS.findall(piece))
+    return set(map(_stem, words))
+
+
 @lru_cache(maxsize=_CACHE_SIZE)
 def _symbols(latex: str) -> str:
     """Return a formula's symbols as lines: one formula contains another if its lines do."""
@@ -270,7 +280,8 @@ def post_reader(
 ) -> tuple[Callable[[str], Post | None], Delimiters, str]:
     """Return a reader of posts (or own documents among `ids`), their delimiters and macros."""
     if collection.run_task is None:
-        return collection.posts.read, "mathjax", ""
+        # Each is asked for several times.
+        return lru_cache(maxsize=1 << 12)(collection.posts.read), "mathjax", ""
 
     task = configured(collection.run_task).index_task.fitted(collection)
     task = task.supposing(collection.is_mostly_latex)

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain, count, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -184,7 +185,8 @@ class RunRules:
         docs, posts = ids
         ordered = map(ranks.__getitem__, rank_texts)
         fields = zip(count(1), topics, docs, ordered, scores, tags, posts, repeat(""), repeat(""))
-        return list(map(RunRow._make, fields))
+        make_row = partial(tuple.__new__, RunRow)  # as RunRow._make, in half of its time
+        return list(map(make_row, fields))
 
     def documents_of(self, columns: Sequence[Sequence[str]]) -> PlainIds | None:
         """Return documents and posts from the columns between topic and rank; None if unclear."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from markupsafe import Markup
 
 from arqmath_bm25.analysis.excerpts import beginning, excerpt, length_of
 from arqmath_bm25.analysis.html import Content, Formula, read_body, read_title
+from arqmath_bm25.collection.posts import QUESTION, Post
 from arqmath_bm25.core.labs import MAX_DEPTH
 from arqmath_bm25.core.records import Topic
 from arqmath_bm25.evaluation.comparing import Comparison, compare, may_contradict
@@ -276,6 +278,10 @@ _HEADING = 60
 _ROOM = 10_000
 
 
+# Answers have questions in common, and topics have hits.
+_read_body = lru_cache(maxsize=1 << 11)(read_body)
+
+
 class ReportDocument:
     """A document that a run returned, or that is relevant, with its rank in each run."""
 
@@ -321,7 +327,9 @@ class ReportDocument:
 
         post = self.post
         if post is not None:
-            question = data.collection.question_of(post)
+            question: Post | None = post
+            if post.post_type != QUESTION:
+                question = data.post(post.parent_id or "")
             heading = "(no question)"
             if question is not None and question.title:
                 heading = question.title
@@ -333,9 +341,9 @@ class ReportDocument:
             self.title = writer.title(heading, self.formula_id)
             self.link = data.collection.link(post)
 
-            contents = [read_title(heading), read_body(post.body)]
+            contents = [read_title(heading), _read_body(post.body)]
             if question is not None and question.body != post.body:
-                contents.append(read_body(question.body))
+                contents.append(_read_body(question.body))
             self.shares = writer.shares(contents)
         elif post_id:
             self.title = Markup("Post {} is not in the collection").format(post_id)
