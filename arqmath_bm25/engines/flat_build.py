@@ -3,7 +3,7 @@
 In a part, words are codes, and each distinct formula is coded once: a document holds the number of
 a formula, which the terms of the formula replace when terms are counted. Fields that several
 documents share belong to a group of documents, and are weighted by the size of the group. A part is
-one file of arrays, one after the other, with a table of their offsets.
+one file: a line of JSON with a table of offsets, then the arrays, one after the other.
 
 When few documents have changed, a part has what the former index has of the others, and the file
 `rows` the row of each document, in the order of the parts.
@@ -18,8 +18,7 @@ import json
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
-from itertools import accumulate, chain, pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,8 +40,7 @@ Integers = npt.NDArray[np.integer]
 FORM = 5
 META = "flat.json"
 ROWS = "rows"  # beside parts: the row of each of their documents (int32)
-_DATA = ".flat"  # endings of the files of a part
-_TABLE = ".table"
+PART = ".flat"  # ending of the file of a part
 _TOGETHER = 1 << 21  # postings in memory
 _SMALL = 1 << 26  # bytes of parts that are merged before other processes would have started
 _NUMBERS = 1 << 64
@@ -57,7 +55,6 @@ class _FieldBags:
         self.words = array("q")  # row, begin, end for each bag
         self.formulas = array("q")  # likewise
         self.spelling: Spelling | None = None  # of the formulas
-        self.trees: Trees | None = None  # of all formulas of the part that have this spelling
 
 
 def _rows_and_positions(bags: array[int]) -> tuple[Places, Places]:
@@ -104,17 +101,14 @@ class FlatPart:
                 self._words.extend(map(self._vocabulary.__getitem__, words))
                 field.words.extend((row, begin, len(self._words)))
             if formulas:
-                trees = field.trees
-                if trees is None:
-                    field.spelling = formulas[0].spelling
-                    trees = self._trees[field.spelling]
-                    field.trees = trees
+                field.spelling = formulas[0].spelling
+                trees = self._trees[field.spelling]
                 begin = trees.added
                 trees.add(formulas)
                 field.formulas.extend((row, begin, trees.added))
 
-    def save(self, file: Path) -> tuple[Path, Path]:
-        """Write the postings of all fields and a table of their offsets; return both files."""
+    def save(self, file: Path) -> None:
+        """Write the postings of all fields."""
         groups = np.frombuffer(self._groups, np.int32)
         in_group = groups[groups >= 0]
         group_sizes = np.bincount(in_group, minlength=self._group + 1)
@@ -136,7 +130,7 @@ class FlatPart:
                 arrays[f"{name}.{kind}"] = values
             statistics[name] = {"shared": field.shared, **counts}
 
-        return _save(file, arrays, statistics, len(group_sizes))
+        _save(file, arrays, statistics, len(group_sizes))
 
     def _terms_and_rows(
         self,
@@ -167,22 +161,23 @@ def _save(
     arrays: Mapping[str, npt.NDArray[Any]],
     statistics: Mapping[str, Mapping[str, Any]],
     groups: int,
-) -> tuple[Path, Path]:
-    """Write the arrays of a part and a table of their offsets; return both files."""
+) -> None:
+    """Write the arrays of a part after a table of their places."""
     places = {}  # type, offset and length of each array; one comes after the other
-    with file.open("wb") as data:
-        for name, values in arrays.items():
-            places[name] = values.dtype.str, data.tell(), len(values)
-            values.tofile(data)
+    offset = 0
+    for name, values in arrays.items():
+        places[name] = values.dtype.str, offset, len(values)
+        offset += values.nbytes
     table = {
         "documents": len(arrays["ids"]),
         "groups": groups,
         "fields": statistics,
         "arrays": places,
     }
-    table_file = file.with_suffix(_TABLE)
-    table_file.write_text(json.dumps(table), encoding="utf-8")
-    return file, table_file
+    with file.open("wb") as part:
+        part.write(json.dumps(table).encode() + b"\n")
+        for values in arrays.values():
+            values.tofile(part)
 
 
 def write_remaining(index: Path, is_left: Flags, part: Path) -> None:
@@ -286,16 +281,18 @@ def _postings(
 class _SavedPart:
     """A file that `FlatPart.save` wrote."""
 
-    def __init__(self, table: Path) -> None:
-        self._file = table.with_suffix(_DATA)
-        self.meta = json.loads(table.read_text(encoding="utf-8"))
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        with file.open("rb") as part:
+            self.meta = json.loads(part.readline())
+            self._start = part.tell()  # of the arrays
 
     def read(self, name: str, begin: int = 0, end: int | None = None) -> npt.NDArray[Any]:
         """Return an array, or a range of its elements."""
         kind, offset, length = self.meta["arrays"][name]
         if end is None:
             end = length
-        offset += begin * np.dtype(kind).itemsize
+        offset += self._start + begin * np.dtype(kind).itemsize
         return np.fromfile(self._file, kind, end - begin, offset=offset)
 
 
@@ -304,11 +301,8 @@ def write_flat(parts: Path, directory: Path, expected: int, workers: Workers = H
 
     Raises InputError unless the parts hold the `expected` number of documents.
     """
-    tables = sorted(parts.glob(f"*{_TABLE}"))
-    files = [_SavedPart(table) for table in tables]
-    first_documents = _firsts(files, "documents")
-    first_groups = _firsts(files, "groups")
-    count = first_documents[-1]
+    files = [_SavedPart(file) for file in sorted(parts.glob(f"*{PART}"))]
+    count = sum(part.meta["documents"] for part in files)
     if count != expected:
         raise InputError(f"{parts}: {count:,} of {expected:,} documents; build the index again")
 
@@ -321,7 +315,8 @@ def write_flat(parts: Path, directory: Path, expected: int, workers: Workers = H
         in_parts = list(ids)
         ids = map(in_parts.__getitem__, np.argsort(rows).tolist())
     write_ids(directory / "ids", ids)
-    members = _write_groups(files, directory, first_groups)
+    members = _write_groups(files, directory)
+    groups = len(members) - 1
 
     fields = dict[str, dict[str, Any]]()
     for part in files:
@@ -329,13 +324,14 @@ def write_flat(parts: Path, directory: Path, expected: int, workers: Workers = H
             totals = fields.setdefault(name, {**statistics, "documents": 0, "tokens": 0})
             totals["documents"] += statistics["documents"]
             totals["tokens"] += statistics["tokens"]
+    documents_of_parts = _split(rows, files, "documents")
+    groups_of_parts = _split(np.arange(groups, dtype=np.int32), files, "groups")
     merges = []
     for name, statistics in fields.items():
         total = statistics["documents"]
-        merge = _Merge(directory / name, files, first_documents, total, rows, is_changed, None)
+        merge = _Merge(directory / name, files, documents_of_parts, total, is_changed, None)
         if statistics["shared"]:
-            of_groups = np.arange(first_groups[-1], dtype=np.int32)
-            merge = merge._replace(firsts=first_groups, rows=of_groups, members=members)
+            merge = merge._replace(rows=groups_of_parts, members=members)
         merges.append(merge)
 
     if is_changed or sum(file.stat().st_size for file in parts.iterdir()) < _SMALL:
@@ -343,29 +339,29 @@ def write_flat(parts: Path, directory: Path, expected: int, workers: Workers = H
     for _ in workers.map(_write_field, merges):
         pass
 
-    meta = {"form": FORM, "groups": first_groups[-1], "fields": fields}
+    meta = {"form": FORM, "groups": groups, "fields": fields}
     (directory / META).write_text(json.dumps(meta), encoding="utf-8")
 
 
-def _firsts(files: Sequence[_SavedPart], kind: str) -> list[int]:
-    """Return the number of the first document, or group, of each part, and that of all."""
-    counts = [part.meta[kind] for part in files]
-    return [0, *accumulate(counts)]
+def _split(rows: Integers, files: Sequence[_SavedPart], kind: str) -> list[Integers]:
+    """Return the rows of the documents, or groups, of each part."""
+    ends = np.cumsum([part.meta[kind] for part in files], dtype=np.int64)
+    return np.split(rows, ends[:-1])
 
 
-def _write_groups(files: Sequence[_SavedPart], directory: Path, firsts: Sequence[int]) -> Integers:
-    """Write the group of each document; return how many members each group has."""
-    none = firsts[-1]
-    kind = smallest_kind(none)
-    members = np.zeros(none + 1, np.int64)
-    with (directory / "groups").open("wb") as out:
-        for part, first in zip(files, firsts, strict=False):
-            groups = part.read("groups")
-            groups = np.where(groups < 0, none, groups + first).astype(kind)
-            members += np.bincount(groups, minlength=len(members))
-            groups.tofile(out)
+def _write_groups(files: Sequence[_SavedPart], directory: Path) -> Integers:
+    """Write the group of each document; return how many members each group has, and none."""
+    none = sum(part.meta["groups"] for part in files)
+    first = 0
+    of_parts = [np.empty(0, np.int32)]
+    for part in files:
+        groups = part.read("groups")
+        of_parts.append(np.where(groups < 0, none, groups + first))
+        first += part.meta["groups"]
+    of_documents = np.concatenate(of_parts)
+    of_documents.astype(smallest_kind(none)).tofile(directory / "groups")
     write_checksums(directory / "groups")
-    return members
+    return np.bincount(of_documents, minlength=none + 1)
 
 
 class _FieldPart:
@@ -402,9 +398,8 @@ class _Merge(NamedTuple):
 
     file: Path  # without the ending
     parts: Sequence[_SavedPart]  # of all fields
-    firsts: Sequence[int]  # the number of the first row of each part, and of all rows
+    rows: Sequence[Integers]  # of the documents, or groups, of each part
     documents: int  # with this field
-    rows: Integers  # the row of each document, or group, of the parts
     is_changed: bool  # whether the rows of a part lie among those of others
     members: Integers | None  # how many documents each group has, if the rows are groups
 
@@ -413,9 +408,9 @@ def _write_field(field: _Merge) -> None:
     """Merge the postings of a field."""
     name = field.file.name
     files = []
-    for file, (first, end) in zip(field.parts, pairwise(field.firsts), strict=True):
+    for file, rows in zip(field.parts, field.rows, strict=True):
         if name in file.meta["fields"]:
-            files.append((file, field.rows[first:end]))
+            files.append((file, rows))
     pairs = np.unique(np.concatenate([file.read(f"{name}.pairs") for file, _ in files]))
     columns = np.stack([pairs >> 8, pairs & 255], axis=1)
     columns.astype("<i4").tofile(f"{field.file}.pairs")
@@ -428,72 +423,54 @@ def _write_field(field: _Merge) -> None:
     cuts = np.array([number * width for number in range(1, count)], np.uint64)
     ranges_of_parts = [pairwise(part.cut(cuts)) for part in parts]
 
-    with ExitStack() as stack:
-        out = _FieldFiles(field, postings, len(pairs), stack)
-        for ranges_of_terms in zip(*ranges_of_parts, strict=True):
-            pieces = []
-            for part, (begin, end) in zip(parts, ranges_of_terms, strict=True):
-                pieces.append(part.read(begin, end))
-            out.write(*map(np.concatenate, zip(*pieces, strict=True)))
-        out.finish()
+    kinds = {
+        "terms": "<u8",
+        "starts": smallest_kind(postings),
+        "docs": smallest_kind(sum(map(len, field.rows))),
+        "codes": smallest_kind(len(pairs)),
+        "counts": smallest_kind(field.documents),
+    }
+    written = 0
+    for ranges_of_terms in zip(*ranges_of_parts, strict=True):
+        pieces = []
+        for part, (begin, end) in zip(parts, ranges_of_terms, strict=True):
+            pieces.append(part.read(begin, end))
+        merged = _merged(field.is_changed, *map(np.concatenate, zip(*pieces, strict=True)))
+        if field.members is not None:
+            counts = np.add.reduceat(field.members[merged["docs"]], merged["starts"])
+            merged["counts"] = counts
+        merged["starts"] += written
+        written += len(merged["docs"])
+        for ending, numbers in merged.items():
+            with Path(f"{field.file}.{ending}").open("ab") as out:
+                numbers.astype(kinds[ending]).tofile(out)
+
+    with Path(f"{field.file}.starts").open("ab") as out:
+        np.array([written], kinds["starts"]).tofile(out)  # the end of the last term
     write_checksums(*field.file.parent.glob(f"{name}.*"))
 
 
-class _FieldFiles:
-    """The files of a merged field, to which ranges of terms are appended."""
+def _merged(
+    is_changed: bool, terms: Numbers, lengths: Places, docs: Integers, codes: Integers
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the terms of a range, each as often as parts have it, once, with their postings."""
+    order = np.argsort(terms, kind="stable")  # Documents ascend only in a stable order.
+    begins = np.cumsum(lengths) - lengths
+    terms = terms[order]
+    lengths = lengths[order]
+    postings = ranges(begins[order], lengths)
+    docs = docs[postings]
+    codes = codes[postings]
 
-    def __init__(self, field: _Merge, postings: int, codes: int, stack: ExitStack) -> None:
-        """Open the files for a number of postings with some codes; `stack` closes them."""
-        self._field = field
-        self._postings = 0
-        self._kinds = {
-            "terms": "<u8",
-            "starts": smallest_kind(postings),
-            "docs": smallest_kind(field.firsts[-1]),
-            "codes": smallest_kind(codes),
-        }
-        if field.members is not None:
-            self._kinds["counts"] = smallest_kind(field.documents)
-        self._files = {}
-        for name in self._kinds:
-            path = Path(f"{field.file}.{name}")
-            self._files[name] = stack.enter_context(path.open("wb"))
-
-    def write(self, terms: Numbers, lengths: Places, docs: Integers, codes: Integers) -> None:
-        """Append the terms of a range, each as often as parts have it, and their postings."""
-        order = np.argsort(terms, kind="stable")  # Documents ascend only in a stable order.
-        begins = np.cumsum(lengths) - lengths
-        terms = terms[order]
-        lengths = lengths[order]
-        postings = ranges(begins[order], lengths)
-        docs = docs[postings]
-        codes = codes[postings]
-
-        first = np.flatnonzero(np.diff(terms, prepend=~terms[:1]))
-        begins = np.cumsum(lengths) - lengths
-        starts = begins[first]
-        if self._field.is_changed:
-            counts = np.diff(starts, append=len(docs))
-            order = np.argsort(
-                np.repeat(np.arange(len(starts)), counts) << 32 | docs, kind="stable"
-            )
-            docs = docs[order]
-            codes = codes[order]
-
-        self._append("terms", terms[first])
-        self._append("starts", self._postings + starts)
-        self._append("docs", docs)
-        self._append("codes", codes)
-        if self._field.members is not None and len(starts):
-            self._append("counts", np.add.reduceat(self._field.members[docs], starts))
-        self._postings += len(docs)
-
-    def finish(self) -> None:
-        """Write the number of all postings, which is the end of the last term."""
-        self._append("starts", np.array([self._postings]))
-
-    def _append(self, name: str, numbers: npt.NDArray[Any]) -> None:
-        numbers.astype(self._kinds[name]).tofile(self._files[name])
+    first = np.flatnonzero(np.diff(terms, prepend=~terms[:1]))
+    begins = np.cumsum(lengths) - lengths
+    starts = begins[first]
+    if is_changed:
+        counts = np.diff(starts, append=len(docs))
+        order = np.argsort(np.repeat(np.arange(len(starts)), counts) << 32 | docs, kind="stable")
+        docs = docs[order]
+        codes = codes[order]
+    return {"terms": terms[first], "starts": starts, "docs": docs, "codes": codes}
 
 
 def lengths_of_bytes() -> Integers:

@@ -26,7 +26,7 @@ from arqmath_bm25.core.arrays import Flags, Ints
 from arqmath_bm25.core.system import give_back_memory
 from arqmath_bm25.core.workers import J, Workers
 from arqmath_bm25.engines.engine import Document
-from arqmath_bm25.engines.flat_build import FlatPart
+from arqmath_bm25.engines.flat_build import PART, FlatPart
 
 IdsIn = Callable[[Path, Ints], list[str]]  # store, rows → ids of the documents
 
@@ -145,8 +145,9 @@ def _write(
     if forms.json:
         writing.rename(part)
     if postings:
-        for file in postings.save(writing.with_suffix(".flat")):
-            file.rename(part.with_suffix(file.suffix))
+        flat = writing.with_suffix(PART)
+        postings.save(flat)
+        flat.rename(part.with_suffix(PART))
     if words:
         writing.write_text(json.dumps(words), encoding="ascii")
         writing.rename(part.with_suffix(WORDS))

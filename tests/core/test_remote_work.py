@@ -92,7 +92,7 @@ def test_tries_at_the_same_time_do_not_meet(tmp_path: Path) -> None:
     assert counted == {"documents": 10, "even": 5}
     once = written(tmp_path / "once", HERE)
     files = [*documents.iterdir()]
-    endings = ("jsonl", "flat", "table", "json.flat.counts")
+    endings = ("jsonl", "flat", "json.flat.counts")
     assert {file.name for file in files} == {f"part-00000.{ending}" for ending in endings}
     assert all(file.read_bytes() == (once / file.name).read_bytes() for file in files)
 
