@@ -3,20 +3,18 @@
 from pathlib import Path
 
 from arqmath_bm25.core.errors import NoIndexError
-from arqmath_bm25.core.system import memory
 from arqmath_bm25.engines.engine import Bm25, EngineName, Searcher, flat_directory
 
 
 def open_searcher(index: Path, bm25: Bm25, engine: EngineName = "auto") -> Searcher:
     """Open an index for an engine; only `lucene` starts a JVM.
 
-    `auto` takes flat postings if they exist and fit into half of the memory, or if nothing else
-    exists. Raises NoIndexError if the index was not built for the engine.
+    `auto` is the engine that it was built for. Raises NoIndexError if that is another one.
     """
     flat = flat_directory(index)
     if engine == "auto":
         engine = "lucene"
-        if flat.is_dir() and (fits(flat) or not index.is_dir()):
+        if flat.is_dir():
             engine = "flat"
 
     directory = index
@@ -38,9 +36,3 @@ def open_searcher(index: Path, bm25: Bm25, engine: EngineName = "auto") -> Searc
     from arqmath_bm25.engines.flat import FlatSearcher
 
     return FlatSearcher(index, bm25)
-
-
-def fits(flat: Path) -> bool:
-    """Return whether flat postings fit into half of this machine's memory."""
-    sizes = (file.stat().st_size for file in flat.glob("*"))
-    return sum(sizes) <= memory() / 2

@@ -5,19 +5,21 @@ A task comes with the settings of a configuration, or with those that a store wa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import Self, get_args
 
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.imports import rows_of, rows_of_others
 from arqmath_bm25.core.errors import NoIndexError
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest, content_digest
+from arqmath_bm25.core.records import Json
 from arqmath_bm25.core.stores import store_name
+from arqmath_bm25.core.system import memory
 from arqmath_bm25.core.writing import Source, sources
 from arqmath_bm25.engines.engine import AUTO, Engine, EngineName, LocalName, flat_directory
-from arqmath_bm25.engines.opening import fits
 from arqmath_bm25.tasks import configured, task_class
 from arqmath_bm25.tasks.task import IndexedTask, Task
 
@@ -32,26 +34,31 @@ class IndexContent:
     task: IndexedTask
     collection: Collection
     folder: Path  # of the stores of the task
-    recipe: dict[str, Any]  # the settings that decide the content, and the version of the analysis
-    sources: list[Source]  # the files that the task reads, as they are now
-    digest: str  # of recipe and sources; the names of the stores are made from it
+    chosen: Mapping[str, str]  # options of the collection that decide the content
+
+    @cached_property
+    def recipe(self) -> Json:
+        """The settings that decide the content, and the version of the analysis."""
+        if not self.chosen:
+            return self.task.recipe
+        return self.task.recipe | {"chosen": self.chosen}
+
+    @cached_property
+    def sources(self) -> list[Source]:
+        """The files that the task reads, as they are when this is first asked for."""
+        return sources(self.task.sources(self.collection))
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of recipe and sources; the names of the stores are made from it."""
+        return content_digest(self.recipe, self.sources)
 
     @classmethod
     def of(cls, task: IndexedTask, collection: Collection) -> IndexContent:
         """Return the content of the index of a task for a collection."""
         collection = collection.configured(task.settings.of_collection)
-        recipe = task.recipe
-        if collection.chosen:
-            recipe = recipe | {"chosen": collection.chosen}
-        files = sources(task.sources(collection))
-        return cls(
-            task=task,
-            collection=collection,
-            folder=collection.indexes / task.place(collection) / task.name,
-            recipe=recipe,
-            sources=files,
-            digest=content_digest(recipe, files),
-        )
+        folder = collection.indexes / task.place(collection) / task.name
+        return cls(task, collection, folder, collection.chosen)
 
     @classmethod
     def of_store(cls, store: Path, collection: Collection, task: Task | None = None) -> Self:
@@ -71,13 +78,7 @@ class IndexContent:
             collection = replace(collection, data=rows)
 
         task = task or task_class(manifest.task).of(manifest.settings, store)
-        of_index = task.index_task
-        recipe = dict(of_index.recipe)
-        if chosen:
-            recipe["chosen"] = chosen
-        files = sources(of_index.sources(collection))
-        digest = content_digest(recipe, files)
-        return cls(of_index, collection, store.parent, recipe, files, digest)
+        return cls(task.index_task, collection, store.parent, chosen)
 
     @property
     def rows_of_others(self) -> set[str]:
@@ -101,8 +102,10 @@ class IndexContent:
         flat = self._store("flat")
         if not lucene.is_dir():
             return flat
-        if flat.is_dir() and fits(flat_directory(flat / LOCAL_INDEX)):
-            return flat
+        if flat.is_dir():
+            files = flat_directory(flat / LOCAL_INDEX).glob("*")
+            if sum(file.stat().st_size for file in files) <= memory() / 2:
+                return flat
         return lucene
 
     def _store(self, engine: str) -> Path:
