@@ -286,8 +286,8 @@ class Collection(_ValueObject, Files):
             raise InputError(f"{task}: no topics {year}; there are {there}, or give a topic file")
 
         ranking = configured(task)
-        ((folder, path),) = ranking.topic_files(self, [name])
-        topics = ranking.read(self, folder, path).topics
+        ((_, path),) = ranking.topic_files(self, [name])
+        topics = ranking.read(self, path)
 
         names = list(RULES[ranking.lab].topic_columns)
         if any(topic.excluded for topic in topics):

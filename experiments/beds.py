@@ -92,8 +92,8 @@ def ranked(collection: Collection, qrels: Qrels) -> dict[str, Rankings]:
     ensure(IndexContent.of(docs, collection), Processes(options.THREADS), [flat])
     index = Index.open(collection, "docs", engine=flat)
     index.threads = options.THREADS
-    read = index.task.read(collection, "queries", collection.layout.data / QUERIES)
-    topics = [topic for topic in read.topics if topic.topic_id in qrels]
+    read = index.task.read(collection, collection.layout.data / QUERIES)
+    topics = [topic for topic in read if topic.topic_id in qrels]
 
     variants, _ = index.task.runnable(index)
     runs = {}

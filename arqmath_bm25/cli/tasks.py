@@ -250,7 +250,9 @@ def _topic_sets(
         chosen = chosen or [year_of(by_hand)]
 
     files = task.topic_files(index.collection, list(dict.fromkeys(chosen or ())))
-    sets = [task.read(index.collection, folder, path, index) for folder, path in files]
+    sets = []
+    for folder, path in files:
+        sets.append(TopicFile(folder, path, task.read(index.collection, path, index)))
     if queries:
         return with_queries(task, sets, by_hand, queries)
     return sets

@@ -46,11 +46,11 @@ from arqmath_bm25.tasks.cited.cited_documents import (
     STATEMENTS,
     CitedRanker,
     count_statements,
-    is_learnt,
+    learnt_store,
 )
 from arqmath_bm25.tasks.document_fields import NOTHING, document_fields
 from arqmath_bm25.tasks.document_parts import FLAT, PartForms, clear, write_parts
-from arqmath_bm25.tasks.document_task import DeclarationRanker, DocumentTask, FieldRanker
+from arqmath_bm25.tasks.document_task import DocumentTask, FieldRanker, as_formal
 from arqmath_bm25.tasks.former_index import (
     IDS,
     TABLE,
@@ -60,7 +60,7 @@ from arqmath_bm25.tasks.former_index import (
     write_table,
 )
 from arqmath_bm25.tasks.settings import DocumentSettings, kind
-from arqmath_bm25.tasks.task import MOSTLY_LATEX, Found, OpenIndex, Ranker, TopicFile
+from arqmath_bm25.tasks.task import MOSTLY_LATEX, Found, OpenIndex, Ranker
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 from arqmath_bm25.tasks.written_words import write_words
 
@@ -177,7 +177,7 @@ class DocumentRetrieval(DocumentTask):
             is_folder = path.with_name(kept_rows.ROWS).exists()  # whose references lead somewhere
             if collection.train or (referring and not is_folder):
                 ids = IdTable(place / IDS)
-                counts[STATEMENTS] = count_statements(collection, path, ids, self.settings)
+                counts[STATEMENTS] = count_statements(collection, ids, self.settings)
         return dict(counts)
 
     def _with_table(
@@ -287,11 +287,11 @@ class DocumentRetrieval(DocumentTask):
         return [(path.stem, path)]
 
     def read(
-        self, collection: Collection, folder: str, path: Path, index: OpenIndex | None = None
-    ) -> TopicFile:
+        self, collection: Collection, path: Path, index: OpenIndex | None = None
+    ) -> list[Topic]:
         """Read queries, or topics of the labs."""
         if path.suffix == ".xml":
-            return super().read(collection, folder, path)
+            return super().read(collection, path)
 
         queries = [query for query, _ in read_documents(path)]
         texts = {query.doc_id: query.text.split() for query in queries}
@@ -322,8 +322,7 @@ class DocumentRetrieval(DocumentTask):
             if has_form and query.kind not in FORMAL:
                 topic = topic._replace(title=query.title, question=query.body(delimiters))
             topics.append(self.marked(topic))
-
-        return TopicFile(folder, path, topics)
+        return topics
 
     def judgments(self, collection: Collection, topics: Path) -> Path | None:
         """Return the file of judgments in the folder of the documents."""
@@ -354,7 +353,7 @@ class DocumentRetrieval(DocumentTask):
 
     def served(self, variant: str, index: OpenIndex) -> tuple[str, str]:
         """Return a variant, or for one that is not learnt yet the one with the same fields."""
-        if variant not in self.settings.cited or is_learnt(index):
+        if variant not in self.settings.cited or learnt_store(index).exists():
             return variant, ""
         fields = self.settings.weights(variant)
         for other in self.variants:
@@ -368,20 +367,22 @@ class DocumentRetrieval(DocumentTask):
         In a collection with hardly any formulas, the formulas of queries are searched for as words.
         In one with formal declarations, queries are read as these are too.
         """
-        settings = self.supposing(index.manifest.decisions[MOSTLY_LATEX]).settings
-        has_formulas = index.manifest.decisions[_FORMULAS]
+        decisions = index.manifest.decisions
+        settings = self.supposing(decisions[MOSTLY_LATEX]).settings
+        has_formulas = decisions[_FORMULAS]
         if not has_formulas:
             latex = settings.analysis.latex.model_copy(update={"form": "raw"})
             analysis = settings.analysis.model_copy(update={"latex": latex})
             settings = settings.model_copy(update={"analysis": analysis})
 
-        by_fields = FieldRanker(index, settings)
-        if index.manifest.decisions[_DECLARATIONS]:
-            by_fields = DeclarationRanker(index, settings, keep_formulas=has_formulas)
+        read = None
+        if decisions[_DECLARATIONS]:
+            delimiters = settings.analysis.latex.delimiters
+            read = partial(as_formal, delimiters=delimiters, keep_formulas=has_formulas)
+        by_fields = FieldRanker(index, settings, read)
         if not settings.cited:
             return by_fields
-        ids = IdTable(index.directory / IDS)
-        return CitedRanker(index, settings, by_fields, index.collection.documents_file, ids)
+        return CitedRanker(index, settings, by_fields)
 
     def file_stem(self, tag: str, variant: str) -> str:
         """Return the variant: the folder has the name of the queries."""

@@ -4,7 +4,7 @@ A kind of them says where its documents come from: they are the user's own (docu
 or answers, with the context of their thread (answers/).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain
 
 from arqmath_bm25.analysis.analyzer import Analyzer
@@ -38,7 +38,14 @@ class DocumentTask(IndexedTask):
 class FieldRanker(Ranker):
     """Ranks documents by weighted fields."""
 
-    def __init__(self, index: OpenIndex, settings: FieldSettings) -> None:
+    def __init__(
+        self,
+        index: OpenIndex,
+        settings: FieldSettings,
+        read: Callable[[Topic], Topic] | None = None,
+    ) -> None:
+        """With `read`, queries are made of what it makes of topics."""
+        self._read = read
         self._settings = settings
         self._analyzer = Analyzer(settings.analysis)
         self._searcher = index.searcher()
@@ -86,28 +93,19 @@ class FieldRanker(Ranker):
 
     def _queries(self, topics: Sequence[Topic], variant: str) -> list[Query]:
         weights = self._settings.weights(variant)
+        if self._read:
+            topics = list(map(self._read, topics))
         return [self._query(topic, weights) for topic in topics]
 
     def _query(self, topic: Topic, weights: Mapping[str, float]) -> Query:
         return build_query(topic, self._analyzer, weights, self._settings.query, self._searcher)
 
 
-class DeclarationRanker(FieldRanker):
-    """Ranks the documents of a collection with formal declarations."""
-
-    def __init__(self, index: OpenIndex, settings: FieldSettings, keep_formulas: bool) -> None:
-        """With `keep_formulas`, formulas of queries are also searched as formulas."""
-        super().__init__(index, settings)
-        self._keep_formulas = keep_formulas
-
-    def _queries(self, topics: Sequence[Topic], variant: str) -> list[Query]:
-        delimiters = self._settings.analysis.latex.delimiters
-        read = [as_formal(topic, delimiters, self._keep_formulas) for topic in topics]
-        return super()._queries(read, variant)
-
-
 def as_formal(topic: Topic, delimiters: Delimiters, keep_formulas: bool) -> Topic:
-    """Return a topic whose names are split and whose formulas are words; a formal one unchanged."""
+    """Return a topic with names split and formulas as words; a formal one stays as it is.
+
+    With `keep_formulas`, formulas are also searched for as formulas.
+    """
     title = topic.title
     if kind_of(title) not in FORMAL:
         content = _content_as_formal(read_title(title, delimiters), keep_formulas)

@@ -240,19 +240,18 @@ class Task(ABC):
         return "task1"
 
     def read(
-        self, collection: Collection, folder: str, path: Path, index: OpenIndex | None = None
-    ) -> TopicFile:
+        self, collection: Collection, path: Path, index: OpenIndex | None = None
+    ) -> list[Topic]:
         """Read a topic file; an index of the collection, if one is open, makes it faster."""
-        topics = [self.placed(self.marked(topic)) for topic in read_topics(path)]
-        return TopicFile(folder, path, topics)
+        return [self.placed(self.marked(topic)) for topic in read_topics(path)]
 
     def asked(
         self, collection: Collection, chosen: Sequence[str] | None = None
     ) -> dict[str, Topic]:
         """Return the topics of topic files by their ids; see `topic_files`."""
         topics = {}
-        for folder, path in self.topic_files(collection, chosen):
-            for topic in self.read(collection, folder, path).topics:
+        for _, path in self.topic_files(collection, chosen):
+            for topic in self.read(collection, path):
                 topics[topic.topic_id] = topic
         return topics
 

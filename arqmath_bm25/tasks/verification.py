@@ -8,7 +8,7 @@ write to an index can forge it, and the run with it; so the index may be built a
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from functools import cache, partial
@@ -24,7 +24,7 @@ from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import RankingTask, RunTask
 from arqmath_bm25.core.manifest import minor
 from arqmath_bm25.core.progress import tell
-from arqmath_bm25.core.records import Json
+from arqmath_bm25.core.records import Json, Topic
 from arqmath_bm25.core.stores import why_unusable
 from arqmath_bm25.core.system import processors
 from arqmath_bm25.core.workers.local import Processes
@@ -249,22 +249,23 @@ def _verify_ranked(
                 "put it there"
             )
 
-    topics = topic_file = None
+    topic_file = None
     if made.topics is not None:
-        topics = _topics(run, made.topics, task, collection)
-        topic_file = topics.path
+        topic_file = _topic_file(run, made.topics, task, collection)
     expected = index.manifest_of(variant, made.depth, "", topic_file, queries)
     claims = _claims(run, manifest, expected)
 
     if not quick:
-        if topics is None:
+        if topic_file is None:
             raise InputError(
                 f"{run}: its topics were no file, so it cannot be ranked again", quick=True
             )
+        topics: Sequence[Topic] = task.read(collection, topic_file)
         if queries is not None:
-            (topics,) = with_queries(task, [topics], read_queries(queries), queries)
-        ranked = index.rank(topics.topics, made.variant, made.depth)
-        names = [topic.topic_id for topic in topics.topics]
+            topic_set = TopicFile("", topic_file, topics)
+            ((*_, topics),) = with_queries(task, [topic_set], read_queries(queries), queries)
+        ranked = index.rank(topics, made.variant, made.depth)
+        names = [topic.topic_id for topic in topics]
         hits = zip(names, ranked, strict=True)
         _compare(run, hits, expected["tag"], task.lab, made.form, "ranked")
         rows = Counter(row.split(maxsplit=1)[0] for row in _rows(run))
@@ -310,14 +311,14 @@ def _index(run: Path, made: _Ranked, task: Task, collection: Collection, build: 
     return index
 
 
-def _topics(run: Path, source: _File, task: Task, collection: Collection) -> TopicFile:
-    """Read the topics of a run: a file of the collection, or of the user's own."""
+def _topic_file(run: Path, source: _File, task: Task, collection: Collection) -> Path:
+    """Return the topic file of a run, the collection's or the user's own."""
     files = []
     with suppress(InputError):  # own documents need no queries beside them
         files = task.topic_files(collection)
-    for folder, path in files:
+    for _, path in files:
         if has_digest(path, source.sha256):
-            return task.read(collection, folder, path)
+            return path
 
     own = _given_file(run, source)
     if own is None:
@@ -325,9 +326,7 @@ def _topics(run: Path, source: _File, task: Task, collection: Collection) -> Top
             f"{collection.layout.data}: no topic file is the one of {run}; put its "
             f"{shown(source.name)} beside it"
         )
-
-    ((folder, path),) = task.topic_files(collection, [str(own)])
-    return task.read(collection, folder, path)
+    return own
 
 
 def _given_file(run: Path, source: _File) -> Path | None:

@@ -42,14 +42,16 @@ def folds(training: Sequence[Statement]) -> list[NDArray[np.int64]]:
     return [part for part in parts if len(part)]
 
 
-def cross_validate(ranker: PremiseRanker, variant: str) -> list[Score]:
+def cross_validate(
+    ranker: PremiseRanker, training: Sequence[Statement], variant: str
+) -> list[Score]:
     """Return the scores of each fold; InputError if the training set is too small."""
-    parts = folds(ranker.training)
+    parts = folds(training)
     if len(parts) < 2:
         raise InputError("cross-validation needs training statements that no other one cites")
     method, scores = ranker.method(variant), []
     for fold in parts:
-        statements = [ranker.training[n] for n in fold]
+        statements = [training[n] for n in fold]
         if isinstance(method, Ridge):
             ranked = method.rank(statements, PREMISES, hidden=fold.tolist())
         else:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
 from arqmath_bm25.analysis.analyzer import Analyzer
+from arqmath_bm25.collection.premises import read_statements
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH, RELEVANT, YEARS
 from arqmath_bm25.core.records import Hit
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from arqmath_bm25.collection.references import Statement
     from arqmath_bm25.core.labs import LabTask
     from arqmath_bm25.core.records import Topic
     from arqmath_bm25.engines.engine import Query
@@ -86,12 +88,12 @@ def _read(index: Index, name: str) -> Judged:
             raise InputError(f"--on {name}: linked questions tell of answers only, of task1")
         qrels = judge_by_links(collection)
         return Judged(list(read_questions(collection, qrels)), qrels)
-    ((folder, path),) = task.topic_files(collection, [name])
-    topics = task.read(collection, folder, path).topics
+    ((_, path),) = task.topic_files(collection, [name])
+    topics = task.read(collection, path)
     year = next((year for year in YEARS if year == name), None)
     beside = path.with_name(path.name.replace("topics", "qrels", 1)).with_suffix(".tsv")
     file = collection.layout.qrels(lab, year) if year else beside
-    return Judged(list(topics), Evaluator(collection).judgments(lab, file).qrels)
+    return Judged(topics, Evaluator(collection).judgments(lab, file).qrels)
 
 
 class Trials(ABC):
@@ -273,12 +275,16 @@ class PremiseTrials(Trials):
 
     def folds(self, number: int) -> list[list[str]]:
         """Return the folds of the training set, whose number is fixed."""
-        training = PremiseRanker(self.index, self.index.task.settings).training
+        training = self._training
         return [[training[n].statement_id for n in part] for part in folds(training)]
+
+    @cached_property
+    def _training(self) -> list[Statement]:
+        return read_statements(self.index.collection.premises.train)
 
     def _measure(self, settings: Any) -> Values:
         ranker = PremiseRanker(self.index, settings)
-        found = cross_validate(ranker, self.variant)
+        found = cross_validate(ranker, self._training, self.variant)
         return {s: values["map_500"] for score in found for s, values in score.values.items()}
 
 

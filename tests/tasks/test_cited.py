@@ -253,7 +253,7 @@ def test_it_is_learnt_once_and_changes_no_index(
     assert contents(index.directory) == before
 
     kept = contents(learnt(index))
-    monkeypatch.setattr(cited_documents, "_learn", None)
+    monkeypatch.setattr(cited_documents.CitedRanker, "_statements", None)
     again = Index.open(index.collection, "docs", None, FLAT)
     assert ranked(again, QUERY) == found
     monkeypatch.undo()

@@ -30,8 +30,8 @@ def explained(
     index: Index, folder: str, variant: str, topics: int = 4, depth: int = 120
 ) -> list[tuple[Topic, list[Hit], list[list[Part]]]]:
     """Explain hits of the first topics of a year, and check that all add up to their scores."""
-    ((name, path),) = index.task.topic_files(index.collection, [folder])
-    read = index.task.read(index.collection, name, path).topics[:topics]
+    ((_, path),) = index.task.topic_files(index.collection, [folder])
+    read = index.task.read(index.collection, path)[:topics]
     found = []
     for topic, hits in zip(read, index.rank(read, variant, depth), strict=True):
         hits = [hit for hit in hits[::10] if hit.score > 0]

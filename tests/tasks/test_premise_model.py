@@ -159,7 +159,7 @@ def test_cross_validation_hides_the_fold(tmp_path: Path) -> None:
     task, data = configured("nlps"), Collection(tmp_path, tmp_path / "indexes")
     ensure(IndexContent.of(task.index_task, data), HERE)
     ranker = PremiseRanker(Index.of(task, data), task.settings)
-    scores = cross_validate(ranker, "ridge")
+    scores = cross_validate(ranker, read_statements(tmp_path / "train_set.json"), "ridge")
     assert [len(score.values) for score in scores] == [4] * 5
     # Seen, every statement would find its own premise first.
     assert all(score.to_json()["AP(rel=1)@500"] < 0.5 for score in scores)

@@ -45,9 +45,7 @@ _BY_FIELDS = 1000  # best documents by fields: the scores of others are 0
 STATEMENTS = "statements with references"  # as a count of the index
 
 
-def count_statements(
-    collection: Collection, corpus: Path, documents: IdTable, settings: DocumentSettings
-) -> int:
+def count_statements(collection: Collection, documents: IdTable, settings: DocumentSettings) -> int:
     """Count the documents, or the statements of a training file, that refer to documents.
 
     Raises InputError if a training file refers to none, or where the order of documents counts.
@@ -60,7 +58,7 @@ def count_statements(
             "it to false, or index without a training file"
         )
 
-    number = sum(1 for _ in _referring(train or corpus, _ids(documents)))
+    number = sum(1 for _ in _referring(collection, _ids(documents)))
     if train is not None and not number:
         raise InputError(
             f"{train}: no row refers to a document of {collection.given}; expected "
@@ -74,66 +72,21 @@ def _ids(documents: IdTable) -> list[str]:
     return [doc_id.decode() for doc_id in encoded]
 
 
-def _referring(path: Path, ids: Iterable[str]) -> Iterator[UserDocument]:
-    """Yield the documents of a file that refer to some of these."""
+def _referring(collection: Collection, ids: Iterable[str]) -> Iterator[UserDocument]:
+    """Yield the documents, or the rows of a training file, that refer to some of these."""
     known = set(ids)
-    for document, _ in read_documents(path):
+    for document, _ in read_documents(collection.train or collection.documents_file):
         if not known.isdisjoint(document.references):
             yield document
 
 
-def is_learnt(index: OpenIndex) -> bool:
-    """Return whether the references of an index have been learnt and stored."""
-    return _store(index).exists()
+def learnt_store(index: OpenIndex) -> Path:
+    """Return the path of what is learnt, which has the digest of the index: the same decides both.
 
-
-def _store(index: OpenIndex) -> Path:
-    """Return its path: it is named by the digest of the index, as what decides both is the same."""
+    It exists if the references have been learnt and stored.
+    """
     digest = index.directory.name.partition("-")[2]
     return index.directory.with_name(f"{LEARNT}-{digest}")
-
-
-def _learn(
-    index: OpenIndex, corpus: Path, documents: IdTable, settings: DocumentSettings
-) -> References:
-    """Learn from references, and store the result next to the index.
-
-    If the folder cannot be written to, the result stays in memory. Raises InputError if the files
-    of the index have changed since it was built.
-    """
-    from arqmath_bm25.tasks.cited.ridge import References
-    from arqmath_bm25.tasks.cited.text_kernel import words_only
-
-    collection = index.collection
-    asked = index.manifest.recipe.get("chosen", {}).get("train")
-    if sources([corpus]) != index.manifest.sources or collection.chosen.get("train") != asked:
-        raise InputError(
-            f"{index.directory}: {corpus.name} or the training file is not what this index "
-            "was built from, and nothing is learnt yet; index again"
-        )
-
-    ids = _ids(documents)
-    delimiters = settings.analysis.latex.delimiters
-    statements = []
-    for document in _referring(collection.train or corpus, ids):
-        title, body = document.marked(delimiters).contents(delimiters)
-        text = f"{title.text} {body.text}".strip()
-        references = tuple(dict.fromkeys(document.references))
-        statements.append(Statement(document.doc_id, text, references))
-    _tell_of_cost(collection.train or collection.given, len(statements))
-    analyzer = words_only(settings.analysis.text)
-    with status("Learning from references"):
-        learnt = References.learn(statements, Candidates(ids), settings.ridge, analyzer)
-
-    store = _store(index)
-    try:
-        with building(store) as place:
-            learnt.save(place / _FILES)
-            of_learnt = replace(index.manifest, files=contents(place), counts={}, decisions={})
-            of_learnt.write(place)
-    except InputError as error:
-        tell(f"{error}; what was learnt is not kept, and this process ranks in memory")
-    return learnt
 
 
 def _tell_of_cost(source: str | Path, number: int) -> None:
@@ -160,19 +113,13 @@ class CitedRanker(Ranker):
     """Ranks documents by their fields and, in some variants, by learnt references."""
 
     def __init__(
-        self,
-        index: OpenIndex,
-        settings: DocumentSettings,
-        by_fields: FieldRanker,
-        corpus: Path,
-        ids: IdTable,
+        self, index: OpenIndex, settings: DocumentSettings, by_fields: FieldRanker
     ) -> None:
-        """Take the file of documents, and their ids in its order."""
+        """Take the ranker by fields."""
         self._index = index
         self._settings = settings
         self._by_fields = by_fields
-        self._corpus = corpus
-        self._ids = ids
+        self._ids: IdTable = index.texts.ids  # in the order of the corpus
         self._learning = RLock()
 
     def rank(self, topics: Sequence[Topic], variant: str, depth: int) -> HitLists:
@@ -235,8 +182,7 @@ class CitedRanker(Ranker):
 
     @cached_property
     def _learnt(self) -> References:
-        index = self._index
-        if not index.manifest.counts[STATEMENTS]:
+        if not self._index.manifest.counts[STATEMENTS]:
             raise InputError(
                 "no document of this index has references to learn from; put them into the rows "
                 'as "references", or index with a training file',
@@ -245,12 +191,49 @@ class CitedRanker(Ranker):
         from arqmath_bm25.tasks.cited.ridge import References
         from arqmath_bm25.tasks.cited.text_kernel import words_only
 
+        store = learnt_store(self._index)
+        analyzer = words_only(self._settings.analysis.text)
         with suppress(NoIndexError):  # it is damaged
-            if is_learnt(index):
-                place = _store(index) / _FILES
-                analyzer = words_only(self._settings.analysis.text)
-                return References.load(place, self._settings.ridge, analyzer)
-        return _learn(index, self._corpus, self._ids, self._settings)
+            if store.exists():
+                return References.load(store / _FILES, self._settings.ridge, analyzer)
+
+        candidates = Candidates(_ids(self._ids))
+        statements = self._statements(candidates.ids)
+        with status("Learning from references"):
+            learnt = References.learn(statements, candidates, self._settings.ridge, analyzer)
+        try:
+            with building(store) as place:
+                learnt.save(place / _FILES)
+                manifest = self._index.manifest
+                replace(manifest, files=contents(place), counts={}, decisions={}).write(place)
+        except InputError as error:  # as if the folder cannot be written to
+            tell(f"{error}; what was learnt is not kept, and this process ranks in memory")
+        return learnt
+
+    def _statements(self, ids: Iterable[str]) -> list[Statement]:
+        """Read what is learnt from; InputError if the files have changed since the index was built.
+
+        How many statements that are is told.
+        """
+        index = self._index
+        collection = index.collection
+        corpus = collection.documents_file
+        asked = index.manifest.recipe.get("chosen", {}).get("train")
+        if sources([corpus]) != index.manifest.sources or collection.chosen.get("train") != asked:
+            raise InputError(
+                f"{index.directory}: {corpus.name} or the training file is not what this index "
+                "was built from, and nothing is learnt yet; index again"
+            )
+
+        delimiters = self._settings.analysis.latex.delimiters
+        statements = []
+        for document in _referring(collection, ids):
+            title, body = document.marked(delimiters).contents(delimiters)
+            text = f"{title.text} {body.text}".strip()
+            references = tuple(dict.fromkeys(document.references))
+            statements.append(Statement(document.doc_id, text, references))
+        _tell_of_cost(collection.train or collection.given, len(statements))
+        return statements
 
     def _best(
         self, topic: Topic, hits: Sequence[Hit], gain: CandidateScores, depth: int

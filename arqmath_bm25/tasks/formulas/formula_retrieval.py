@@ -30,7 +30,7 @@ from arqmath_bm25.tasks.formulas.post_formulas import contents, find_formula, wr
 from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.queries import field_parts
 from arqmath_bm25.tasks.settings import Task2Settings
-from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, TopicFile, listed
+from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, listed
 
 _INSTANCES = "instances.npy"
 _IN_CONTEXT = 1000  # best formulas that are reranked by context; answers that give it
@@ -121,11 +121,11 @@ class FormulaRetrieval(IndexedTask):
         return f"{said}; {lost:,} lost"
 
     def read(
-        self, collection: Collection, folder: str, path: Path, index: OpenIndex | None = None
-    ) -> TopicFile:
+        self, collection: Collection, path: Path, index: OpenIndex | None = None
+    ) -> list[Topic]:
         """Read topics with their formulas; InputError for topics of another task."""
-        topics = super().read(collection, folder, path, index)
-        for topic in topics.topics:
+        topics = super().read(collection, path)
+        for topic in topics:
             if not topic.formulas:
                 raise InputError(
                     f"{path}: topic {topic.topic_id} has no <Formula_Id> or no <Latex>; expected "

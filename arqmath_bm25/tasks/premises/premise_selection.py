@@ -30,11 +30,10 @@ from arqmath_bm25.tasks.cited.ridge import Queries, References, scaled
 from arqmath_bm25.tasks.cited.text_kernel import Matrix, gram, read_matrix, words_only, write_matrix
 from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.settings import NlpsSettings, RidgeSettings, RidgeVariant
-from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, TopicFile
+from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker
 
 _MODEL = "model"
 _LEARNT, _TEXTS = "learnt", "candidates.arrays"
-_UNHIDDEN = ()
 
 
 class PremiseSelection(IndexedTask):
@@ -104,16 +103,15 @@ class PremiseSelection(IndexedTask):
         return sets
 
     def read(
-        self, collection: Collection, folder: str, path: Path, index: OpenIndex | None = None
-    ) -> TopicFile:
+        self, collection: Collection, path: Path, index: OpenIndex | None = None
+    ) -> list[Topic]:
         """Read a set of statements."""
         if not path.is_file():
             raise InputError(
                 f"{path}: no such file; expected {', '.join(SPLITS)} or a file of "
                 "statements in the form of dev_set.json"
             )
-        topics = [Topic(each.statement_id, each.text) for each in read_statements(path)]
-        return TopicFile(folder, path, topics)
+        return [Topic(each.statement_id, each.text) for each in read_statements(path)]
 
     def judgments(self, collection: Collection, topics: Path) -> Path | None:
         """Return the statements themselves, which name their premises."""
@@ -169,11 +167,6 @@ class PremiseRanker(Ranker):
             )
         premises = [hit.doc_id for hit in hits]
         return method.explain(_statement(topic), premises)
-
-    @cached_property
-    def training(self) -> list[Statement]:
-        """The training set."""
-        return read_statements(self._index.collection.premises.train)
 
     @cached_property
     def model(self) -> Model:
@@ -280,7 +273,7 @@ class Ridge:
         self._variant = variant
 
     def rank(
-        self, statements: Sequence[Statement], depth: int, hidden: Sequence[int] = _UNHIDDEN
+        self, statements: Sequence[Statement], depth: int, hidden: Sequence[int] = ()
     ) -> Iterator[CandidateRanking]:
         """Yield the `depth` best premises of every statement, itself last if it is a premise.
 
@@ -298,7 +291,7 @@ class Ridge:
 
     def explain(self, statement: Statement, premises: Sequence[str]) -> PartLists:
         """Return the contribution of each part to the scores of premises."""
-        queries = self._queries([statement], _UNHIDDEN)
+        queries = self._queries([statement])
         parts = self._parts([statement], queries)
         position = self.model.learnt.candidates.position
         explained = []
@@ -327,7 +320,7 @@ class Ridge:
             "citations": variant.citations * parts["citations"],
         }
 
-    def _queries(self, block: Sequence[Statement], hidden: Sequence[int]) -> Queries:
+    def _queries(self, block: Sequence[Statement], hidden: Sequence[int] = ()) -> Queries:
         learnt = self.model.learnt
         texts = []
         hidden_from = []
