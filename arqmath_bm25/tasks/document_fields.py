@@ -7,12 +7,21 @@ least: Anserini requires a field of this name, and skips documents in which it i
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from arqmath_bm25.analysis.analyzer import Analyzer, Terms
 from arqmath_bm25.analysis.html import Content
 from arqmath_bm25.analysis.terms import Bag
+from arqmath_bm25.tasks.settings import FieldSettings, kind
 
+# A process does many parts, and the analyzer remembers the formulas it has read.
+_analyzer = lru_cache(maxsize=1)(Analyzer)
 NOTHING = Bag(("∅",))  # stands for a document without words; no query holds it
+
+
+def analyzer_of(settings: FieldSettings) -> Analyzer:
+    """Return the analyzer that makes the terms of the fields that settings weigh."""
+    return _analyzer(settings.analysis, "math" in map(kind, settings.fields))
 
 
 def part_fields(name: str, terms: Terms) -> dict[str, Bag]:

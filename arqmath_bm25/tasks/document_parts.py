@@ -68,18 +68,23 @@ def write_parts(
     directory: Path,
     workers: Workers,
     forms: PartForms,
-) -> Iterator[Counter[str]]:
-    """Write a part for every job; yield the counts of each part, in order.
+) -> Counter[str]:
+    """Write a part for every job; return the counts of all, with those that a cluster has already.
 
     `documents` yields the documents of a job; before each, it adds to its counter.
     """
+    counts = Counter(documents=0)
+    if forms.cluster:
+        counts.update(forms.cluster.counts_of_others())
     directory = directory.absolute()
     with TemporaryDirectory(
         prefix=f"{directory.name}.", dir=directory.parent, ignore_cleanup_errors=True
     ) as tries:
         forms = forms._replace(cluster=None)
         write = partial(_write, documents, forms, Path(tries))
-        yield from workers.map(partial(_do, write, forms, directory), enumerate(jobs))
+        for of_part in workers.map(partial(_do, write, forms, directory), enumerate(jobs)):
+            counts.update(of_part)
+    return counts
 
 
 def clear(directory: Path, keep_documents: bool) -> None:

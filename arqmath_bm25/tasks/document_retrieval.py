@@ -9,7 +9,7 @@ import os
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Self, cast
@@ -48,7 +48,7 @@ from arqmath_bm25.tasks.cited.cited_documents import (
     count_statements,
     learnt_store,
 )
-from arqmath_bm25.tasks.document_fields import NOTHING, document_fields
+from arqmath_bm25.tasks.document_fields import NOTHING, analyzer_of, document_fields
 from arqmath_bm25.tasks.document_parts import FLAT, PartForms, clear, write_parts
 from arqmath_bm25.tasks.document_task import DocumentTask, FieldRanker, as_formal
 from arqmath_bm25.tasks.former_index import (
@@ -139,24 +139,23 @@ class DocumentRetrieval(DocumentTask):
             directory.mkdir()
 
         lacking = np.ones(len(rows), np.bool_)
-        counts = Counter[str]()
         words = Counter[str]()  # word → number of documents
         others: Iterable[Ints] = ()  # whose words are not known
         if forms.cluster:
             # Documents that were read otherwise are others.
             digests = rows[:, 2] ^ (task is not self)
             lacking = forms.cluster.lacking(digests, _ids_in)
-            counts = forms.cluster.counts_of_others()
             others = _parts(rows[~lacking])
         elif former and kept is not None:
             lacking[kept[kept >= 0]] = False
             former.write_remaining(kept, lacking, directory)
-            counts, words = former.counts, former.words
+            words = former.words
 
         documents = partial(_documents, path.absolute(), task.settings)
-        parts = _parts(rows[lacking])
-        for of_part in write_parts(documents, parts, directory, workers, forms):
-            counts.update(of_part)
+        counts = write_parts(documents, _parts(rows[lacking]), directory, workers, forms)
+        if former and kept is not None:
+            former.counts.update(counts)
+            counts = former.counts
         counts = +counts
         counts.update({_WITHOUT_WORDS: 0, _WITHOUT_FORMULAS: 0})
         if task is not self:
@@ -249,10 +248,9 @@ class DocumentRetrieval(DocumentTask):
         proofs = self.settings.analysis.text.proofs
         delimiters = self.supposing(collection.is_mostly_latex).delimiters
         for read in collection.own_documents():
-            document = read.marked(delimiters)
-            title, text = document.contents(delimiters, proofs)
+            title, text = read.marked(delimiters).contents(delimiters, proofs)
             terms = analyzer(title), analyzer(text)
-            indexed = _indexed(document, *terms, analyzer, self.settings.fields)
+            indexed = _indexed(read, *terms, analyzer, self.settings.fields)
             yield f"{title.text} {text.text}".strip(), indexed
 
     def decisions(self, counts: Mapping[str, int]) -> dict[str, bool]:
@@ -482,24 +480,17 @@ class _DocumentTable:
         return read_row(self.corpus, text)
 
 
-# A process does many parts, and the analyzer remembers the formulas it has read.
-_analyzer = lru_cache(maxsize=1)(Analyzer)
-
-
 def _documents(
     path: Path, settings: DocumentSettings, spans: Ints, counts: Counter[str]
 ) -> Iterator[Indexed]:
     delimiters = cast("Delimiters", settings.analysis.latex.delimiters)
     proofs = settings.analysis.text.proofs
-    names = settings.fields
-    ngrams = any(name.endswith("_math") for name in names)
-    analyzer = _analyzer(settings.analysis, ngrams)
+    analyzer = analyzer_of(settings)
 
-    def fields(document: UserDocument) -> tuple[UserDocument, Terms, Terms, set[str]]:
-        marked = document.marked(delimiters)
-        title, text = marked.contents(delimiters, proofs)
+    def fields(document: UserDocument) -> tuple[Terms, Terms, set[str]]:
+        title, text = document.marked(delimiters).contents(delimiters, proofs)
         words = set[str]()
-        return marked, analyzer(title, words), analyzer(text, words), words
+        return analyzer(title, words), analyzer(text, words), words
 
     counts[_WITHOUT_WORDS] = 0
     counts[_WITHOUT_FORMULAS] = 0
@@ -521,13 +512,13 @@ def _documents(
 
         read = read._replace(kind=kind)
         empty = read._replace(title="", text="", kind="plain")
-        document, title, text, words = read_or_leave_out(fields, read, empty, read.doc_id, counts)
+        title, text, words = read_or_leave_out(fields, read, empty, read.doc_id, counts)
         if not (text.words.words or title.words.words):
             counts[_WITHOUT_WORDS] += 1
             counts[_WORDLESS + kind] += 1
         if not (text.operators.formulas or title.operators.formulas):
             counts[_WITHOUT_FORMULAS] += 1
-        yield _indexed(document, title, text, analyzer, names)._replace(words=words)
+        yield _indexed(read, title, text, analyzer, settings.fields)._replace(words=words)
 
 
 def _ids_in(store: Path, rows: Ints) -> list[str]:

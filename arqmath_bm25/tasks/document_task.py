@@ -30,10 +30,6 @@ class DocumentTask(IndexedTask):
 
     example = r"Why does $\sum \frac{1}{n}$ diverge?"
 
-    def ranker(self, index: OpenIndex) -> Ranker:
-        """Return the ranker by fields."""
-        return FieldRanker(index, self.settings)
-
 
 class FieldRanker(Ranker):
     """Ranks documents by weighted fields."""

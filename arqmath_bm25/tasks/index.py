@@ -28,7 +28,7 @@ it is read (core/tested.py).
 
 import shutil
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -112,10 +112,10 @@ def _build(
 
     with ExitStack() as stack:
         # The documents are written below the first store, where an interrupted build left them.
-        first, *others = stores.values()
-        directories = [stack.enter_context(building(first, resumes=True))]
-        for store in others:
-            directories.append(stack.enter_context(building(store)))
+        directories = list[Path]()
+        for store in stores.values():
+            building_store = building(store, resumes=not directories)
+            directories.append(stack.enter_context(building_store))
 
         documents = directories[0] / DOCUMENTS
         if cluster:
@@ -130,10 +130,15 @@ def _build(
         if task.fields:
             count = counts["documents"]
             for engine, directory in zip(stores, directories, strict=True):
+                index = directory / LOCAL_INDEX
                 if cluster and engine.name == "opensearch":
                     cluster.finish(documents, forms.ending, directory, count, workers)
+                elif engine.name == "flat":
+                    with status("Indexing"):
+                        write_flat(documents, flat_directory(index), count, workers)
                 else:
-                    _index(documents, directory / LOCAL_INDEX, engine, task.fields, count, workers)
+                    with status("Indexing"):
+                        index_parts(documents, index, tuple(task.fields[1:]), count, workers)
         clear(documents, keep_documents)
 
         common = Manifest(
@@ -155,19 +160,3 @@ def _build(
     for engine, store in stores.items():
         is_loaded(engine, task, store)
     return list(map(ReadyStore, stores.values(), manifests))
-
-
-def _index(
-    documents: Path,
-    searched: Path,
-    engine: Engine,
-    fields: Sequence[str],
-    count: int,
-    workers: Workers,
-) -> None:
-    """Index the documents of all parts for an engine of this machine."""
-    with status("Indexing"):
-        if engine.name == "flat":
-            write_flat(documents, flat_directory(searched), count, workers)
-        else:
-            index_parts(documents, searched, tuple(fields[1:]), count, workers)

@@ -147,6 +147,4 @@ def of_config(name: str, collection: Collection, config: Path | None = None) -> 
 
 def fitted(task: Task, collection: Collection) -> Task:
     """Return a task that reads the texts of a collection as its options and macros say."""
-    of_index = task.index_task
-    collection = collection.configured(of_index.settings.of_collection)
-    return task.on(of_index.fitted(collection))
+    return task.fitted(collection.configured(task.index_task.settings.of_collection))

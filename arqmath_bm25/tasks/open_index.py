@@ -23,13 +23,7 @@ from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest, digest_of
 from arqmath_bm25.core.records import Hit, HitLists, Json, PartLists, Topic
 from arqmath_bm25.core.stores import is_store, keep, readable_manifest, why_unusable
 from arqmath_bm25.core.writing import digest_of_sources, sources
-from arqmath_bm25.engines.engine import (
-    AUTO,
-    Engine,
-    EngineName,
-    Searcher,
-)
-from arqmath_bm25.engines.opening import open_searcher
+from arqmath_bm25.engines.engine import AUTO, Engine, EngineName, Searcher, flat_directory
 from arqmath_bm25.engines.opensearch.cluster_search import OpenSearchSearcher
 from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.runs.run_writing import ir_metadata
@@ -198,19 +192,39 @@ class Index:
 
     def searcher(self) -> Searcher:
         """Open the searcher of the index."""
-        task = self.task.index_task
         with self._opening:
             if self._searcher is None:
                 with self._as_opened():
-                    if self._is_in_cluster:
-                        index = index_of(task, self.directory)
-                        self._searcher = OpenSearchSearcher(connect(self.engine.hosts), index)
-                    else:
-                        bm25 = task.settings.bm25.parameters
-                        local = self.directory / LOCAL_INDEX
-                        self._searcher = open_searcher(local, bm25, self.engine.name)
+                    self._searcher = self._new_searcher()
             self._searcher.threads = self.threads
             return self._searcher
+
+    def _new_searcher(self) -> Searcher:
+        """Open a searcher; `auto` is the engine that the store was built for.
+
+        Raises NoIndexError if that is another one. Only `lucene` starts a JVM. An engine is
+        imported when it searches, as each loads much that others do not need.
+        """
+        task = self.task.index_task
+        if self._is_in_cluster:
+            index = index_of(task, self.directory)
+            return OpenSearchSearcher(connect(self.engine.hosts), index)
+
+        bm25 = task.settings.bm25.parameters
+        local = self.directory / LOCAL_INDEX
+        if self.engine.name != "lucene" and flat_directory(local).is_dir():
+            from arqmath_bm25.engines.flat import FlatSearcher
+
+            return FlatSearcher(local, bm25)
+        if self.engine.name != "flat" and local.is_dir():
+            from arqmath_bm25.engines.lucene.search import LuceneSearcher
+
+            return LuceneSearcher(local, bm25)
+        raise NoIndexError(
+            f"{local}: this index was not built for the engine {self.engine.name}",
+            task.name,
+            self.engine.name,
+        )
 
     @property
     def _is_in_cluster(self) -> bool:

@@ -69,10 +69,6 @@ class TaskSettings(Settings):
         """The fields that an engine indexes, `contents` first; None if no engine searches."""
         return None
 
-    def tag(self, task: RunTask, variant: Any) -> str:
-        """Return the tag of the run of a variant: the last column of its rows."""
-        return str(variant)
-
     @model_validator(mode="after")
     def _known_variants(self) -> Self:
         primary = "primary"
@@ -185,10 +181,6 @@ class LabSettings(TaskSettings):
     def primary(self) -> str:
         """The default variant."""
         return self.run.primary
-
-    def tag(self, task: RunTask, variant: Any) -> str:
-        """Return the tag of the run of a variant."""
-        return self.run.tag(task, variant)
 
 
 class RankingSettings(LabSettings):

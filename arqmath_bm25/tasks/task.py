@@ -160,9 +160,9 @@ class Task(ABC):
     def index_task(self) -> IndexedTask:
         """The task whose index this one searches."""
 
-    def on(self, built: IndexedTask) -> Task:
-        """Return this task for an index that `built` has built."""
-        return built
+    @abstractmethod
+    def fitted(self, collection: Collection) -> Task:
+        """Return the task with the delimiters that were chosen for a collection."""
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], kept_by: Path) -> Self:
@@ -315,7 +315,7 @@ class Task(ABC):
 
     def tag(self, variant: str) -> str:
         """Return the tag of the run of a variant: the last column of its rows."""
-        return str(self.settings.tag(self.lab, variant))
+        return str(self.settings.run.tag(self.lab, variant))
 
     def file_stem(self, tag: str, variant: str) -> str:
         """Return the name of the file of a run without its ending."""
@@ -365,7 +365,7 @@ class IndexedTask(Task):
         return self
 
     def fitted(self, collection: Collection) -> Self:
-        """Return the task with the delimiters that were chosen for a collection."""
+        """Return the task with these delimiters for all of its texts."""
         if not collection.delimiters:
             return self
         return self.reading(delimiters=collection.delimiters)

@@ -72,8 +72,8 @@ def written(place: Path, workers: Workers) -> Path:
     documents = place / "documents"
     documents.mkdir(parents=True)
     jobs = [range(n, n + 10) for n in range(0, 70, 10)] + [range(0)]
-    counts = list(write_parts(numbers, jobs, documents, workers, FORMS))
-    assert [counted["documents"] for counted in counts] == [10] * 7 + [0]
+    counts = write_parts(numbers, jobs, documents, workers, FORMS)
+    assert counts == {"documents": 70, "even": 35}
     assert [path.name for path in place.iterdir()] == ["documents"]
     return documents
 
@@ -88,7 +88,7 @@ def test_tries_at_the_same_time_do_not_meet(tmp_path: Path) -> None:
 
     (tmp_path / "twice" / "documents").mkdir(parents=True)
     documents = tmp_path / "twice" / "documents"
-    (counted,) = write_parts(slow, [range(10)], documents, AtOnce(), FORMS)
+    counted = write_parts(slow, [range(10)], documents, AtOnce(), FORMS)
     assert counted == {"documents": 10, "even": 5}
     once = written(tmp_path / "once", HERE)
     files = [*documents.iterdir()]

@@ -22,7 +22,6 @@ from arqmath_bm25.engines.engine import Bm25, Document, flat_directory
 from arqmath_bm25.engines.flat_build import FlatPart, write_flat
 from arqmath_bm25.engines.lucene.indexing import index_documents
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
-from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.engines.opensearch.cluster_index import (
     ClusterIndex,
     is_loaded,
@@ -119,7 +118,7 @@ def queries(count: int, seed: int) -> Iterator[Query]:
 def opened(request: pytest.FixtureRequest) -> Open:
     def by_flat(index: Path, bm25: Bm25) -> Searcher:
         write_postings(index)
-        return open_searcher(index, bm25, "flat")
+        return flat.FlatSearcher(index, bm25)
 
     if request.param == "flat":
         return by_flat
@@ -259,18 +258,13 @@ def test_frequencies_and_lengths_of_all_sizes(tmp_path: Path, opened: Open) -> N
     searcher.close()
 
 
-def test_the_engine_is_chosen_by_what_is_there(collection: Path, tmp_path: Path) -> None:
+def test_postings_without_an_end_are_refused(collection: Path, tmp_path: Path) -> None:
     index = indexed(tmp_path, generated(20, seed=1))
-    assert isinstance(open_searcher(index, Bm25()), LuceneSearcher)
-    with pytest.raises(InputError, match="not built for the engine flat"):
-        open_searcher(index, Bm25(), "flat")
     write_postings(index)
-    assert isinstance(open_searcher(index, Bm25()), flat.FlatSearcher)
-    assert isinstance(open_searcher(index, Bm25(), "lucene"), LuceneSearcher)
     codes = flat_directory(index) / "contents.codes"
     codes.write_bytes(codes.read_bytes()[:-2])
     with pytest.raises(InputError, match="incomplete"):
-        open_searcher(index, Bm25())
+        flat.FlatSearcher(index, Bm25())
 
 
 def test_flat_postings_are_the_same_in_one_range_of_terms_and_in_many(
@@ -386,7 +380,7 @@ def test_fields_of_one_formula_keep_paths_and_ngrams_apart(tmp_path: Path) -> No
     (tmp_path / "documents").mkdir()
     part.save(tmp_path / "documents" / "0.flat")
     write_flat(tmp_path / "documents", tmp_path / "lucene.flat", 1)
-    searcher = open_searcher(tmp_path / "lucene", Bm25(), "flat")
+    searcher = flat.FlatSearcher(tmp_path / "lucene", Bm25())
     for field, terms in (("paths", ["~+", "+~x", "~+~x"]), ("ngrams", ["x~+", "+~y", "x~+~y"])):
         assert searcher.document_counts({field: terms}) == {field: dict.fromkeys(terms, 1)}
         (explained,) = searcher.explain({field: dict.fromkeys(terms, 1.0)}, ["1"])

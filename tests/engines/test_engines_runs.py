@@ -32,7 +32,6 @@ from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.engines.engine import Bm25, Engine, flat_directory
 from arqmath_bm25.engines.flat import META, FlatSearcher
 from arqmath_bm25.engines.lucene.search import LuceneSearcher
-from arqmath_bm25.engines.opening import open_searcher
 from arqmath_bm25.engines.opensearch import cluster_index
 from arqmath_bm25.engines.opensearch.cluster_index import stored_indexes
 from arqmath_bm25.engines.opensearch.connection import connect
@@ -421,4 +420,4 @@ def test_postings_of_the_first_form_are_refused(tmp_path: Path) -> None:
     flat.mkdir()
     (flat / META).write_text('{"form": 1, "fields": [{"name": "contents", "terms": 7}]}')
     with pytest.raises(InputError, match="of another version; build the index again"):
-        open_searcher(tmp_path / "lucene", Bm25())
+        FlatSearcher(tmp_path / "lucene", Bm25())

@@ -39,7 +39,7 @@ class QuestionRetrieval(AnswerRetrieval):
         table = PostTable.scan(collection.layout.posts(), workers)
         table.save(place / POST_TABLE)
         job = (table, self.settings.analysis)
-        (counted,) = write_parts(_documents, [job], place / DOCUMENTS, workers, forms)
+        counted = write_parts(_documents, [job], place / DOCUMENTS, workers, forms)
         return {**table.counts, **counted}
 
     def account(self, counts: Mapping[str, int]) -> str:

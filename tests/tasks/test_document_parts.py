@@ -33,11 +33,11 @@ def test_the_garbage_collector_rests_while_documents_are_made(tmp_path: Path) ->
     (tmp_path / "documents").mkdir()
     parts = PartForms(json=True, flat=False)
     assert gc.isenabled()
-    (counts,) = write_parts(documents, [1], tmp_path / "documents", HERE, parts)
+    counts = write_parts(documents, [1], tmp_path / "documents", HERE, parts)
     assert counts == {"documents": 1}
     assert gc.isenabled()
     with pytest.raises(ValueError, match="-1"):
-        list(write_parts(documents, [3, -1], tmp_path / "documents", HERE, parts))
+        write_parts(documents, [3, -1], tmp_path / "documents", HERE, parts)
     assert gc.isenabled()
     assert seen == [False] * len(seen)
 

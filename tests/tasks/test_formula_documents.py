@@ -103,8 +103,8 @@ def test_the_instances_of_a_formula_are_found_again(tmp_path: Path) -> None:
     table = InstanceTable(tmp_path / "out" / "instances.npy")
     assert np.load(tmp_path / "out" / "instances.npy").shape == (5, 6)
     nothing = np.empty(0, np.int32), np.empty(0)
-    assert table.best("7", *nothing) == (("13", "2", "1", "answer"), 0)  # answers come first
-    assert table.best("4", *nothing) == (("18", "2", "1", "answer"), 0)
+    assert table.best("7", *nothing) == ("13", "2", 0)  # answers come first
+    assert table.best("4", *nothing) == ("18", "2", 0)
 
 
 def test_the_thread_that_scores_best_gives_the_instance(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_the_thread_that_scores_best_gives_the_instance(tmp_path: Path) -> None:
     write(tsv(tmp_path / "v3", "v3", rows), tmp_path / "out")
     table = InstanceTable(tmp_path / "out" / "instances.npy")
     threads = np.array([5, 20, 30, 99], np.int32), np.array([1.0, 0.2, 0.4, 0.9])
-    assert table.best("7", *threads) == (("3", "103", "30", "question"), 0.4)
+    assert table.best("7", *threads) == ("3", "103", 0.4)
 
 
 def test_files_without_visual_ids_are_grouped_by_latex_without_blanks(tmp_path: Path) -> None:

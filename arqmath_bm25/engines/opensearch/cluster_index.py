@@ -70,29 +70,26 @@ def is_loaded(client: Any, index: ClusterIndex) -> bool:
 
     Raises InputError if others have that name, or changed the index after its load.
     """
-    description = _index_description(client, index)
-    return description is not None and "numbers" in _meta(description)
+    return "numbers" in _meta(_index_description(client, index))
 
 
 def description_if_loaded(client: Any, index: ClusterIndex) -> Json:
     """Return settings and mappings of an index; InputError if it is incomplete or was changed."""
     description = _index_description(client, index)
-    if description is None:
-        raise _incomplete(index, 0)
     if "numbers" not in _meta(description):
-        raise _incomplete(index, _count(client, index.name))
+        count = 0
+        if description:
+            count = _count(client, index.name)
+        raise _incomplete(index, count)
     return description
 
 
-def _index_description(client: Any, index: ClusterIndex) -> Json | None:
-    """Return settings and mappings of an index in the cluster, or None if it is missing.
+def _index_description(client: Any, index: ClusterIndex) -> Json:
+    """Return settings and mappings of an index in the cluster, none if it is missing.
 
     Raises InputError as `is_loaded` does.
     """
     description = _unchecked_description(client, index)
-    if description is None:
-        return None
-
     changed = _changed(client, index, description)
     if changed:
         raise InputError(
@@ -102,14 +99,14 @@ def _index_description(client: Any, index: ClusterIndex) -> Json | None:
     return description
 
 
-def _unchecked_description(client: Any, index: ClusterIndex) -> Json | None:
-    """Return settings and mappings of an index; None if it is of other documents or settings.
+def _unchecked_description(client: Any, index: ClusterIndex) -> Json:
+    """Return settings and mappings of an index; none if it is of other documents or settings.
 
     Raises InputError if others have that name.
     """
     answer = patiently(client.indices.get, index=index.name, ignore=404)
     if answer.get("status") == 404:
-        return None
+        return {}
 
     if not _is_ours(index.name, answer):
         raise InputError(
@@ -118,7 +115,7 @@ def _unchecked_description(client: Any, index: ClusterIndex) -> Json | None:
         )
     description: Json = answer[index.name]
     if _meta(description)["made_of"] != index.made_of:
-        return None
+        return {}
     return description
 
 
@@ -127,6 +124,8 @@ def _changed(client: Any, index: ClusterIndex, description: Json) -> str | None:
 
     Additional fields and similarities do no harm: no document has them, and no search reads them.
     """
+    if not description:
+        return None
     settings = description["settings"]["index"]
     similarities = settings.get("similarity", {})
     for name, similarity in _similarities(index).items():
@@ -144,9 +143,10 @@ def _changed(client: Any, index: ClusterIndex, description: Json) -> str | None:
     numbers_of_load = _meta(description).get("numbers")
     if numbers_of_load is None:
         return None
-    for shard, copies in _copies_of_shards(client, index.name, "docs").items():
-        deleted = copies[0]["docs"]["deleted"]
-        if deleted or numbers_of_load.get(shard) != _last_operation(copies):
+    for shard, (copy, *_) in _copies_of_shards(client, index.name, "docs").items():
+        # Each change of a document is an operation of its shard.
+        last = copy["seq_no"]["max_seq_no"]
+        if copy["docs"]["deleted"] or last != numbers_of_load.get(shard):
             return "documents"
     return None
 
@@ -154,11 +154,6 @@ def _changed(client: Any, index: ClusterIndex, description: Json) -> str | None:
 def _meta(description: Any) -> Json:
     mappings = description.get("mappings", {})
     return mappings.get("_meta") or {}
-
-
-def _last_operation(copies: list[Any]) -> int:
-    """Return the number of the last operation of a shard: each change of a document is one."""
-    return int(copies[0]["seq_no"]["max_seq_no"])
 
 
 def _copies_of_shards(client: Any, name: str, metric: str) -> dict[str, list[Any]]:
@@ -234,7 +229,7 @@ def load_documents(
             _load_parts(hosts, index, parts, workers)
             _reopen(client, index.name)
         else:
-            if _index_description(client, index) is None:
+            if not _index_description(client, index):
                 _create_index(client, index, shards)
             if _count(client, index.name) != index.documents:
                 _load_parts(hosts, index, parts, workers)
@@ -303,7 +298,9 @@ def _seal(client: Any, index: ClusterIndex) -> None:
             f"{name}: {missing} of {shards} shards are on no node; start theirs, then the same "
             "command goes on"
         )
-    numbers = {shard: _last_operation(copies) for shard, copies in copies_of_shards.items()}
+    numbers = {}
+    for shard, (copy, *_) in copies_of_shards.items():
+        numbers[shard] = copy["seq_no"]["max_seq_no"]
     meta = {**_described(index), "numbers": numbers}
     patiently(client.indices.put_mapping, index=name, body={"_meta": meta})
 
@@ -351,7 +348,7 @@ def _create_index(client: Any, index: ClusterIndex, shards: int) -> None:
     body = _settings(index, shards)
     answer = patiently(client.indices.create, index=name, body=body, ignore=400)
     description = _unchecked_description(client, index)
-    if description is None:
+    if not description:
         raise InputError(f"{name}: {answer['error']['reason']}")
 
     changed = _changed(client, index, description)

@@ -140,23 +140,14 @@ class OpenSearchSearcher(Searcher):
 
     def explain(self, query: Query, doc_ids: Sequence[str]) -> list[TermScores]:
         """Return the share of each term in the scores of documents."""
-        found = self._given(doc_ids, should=_clauses(query), explain=True)
-        return [term_scores(found[doc_id]["_explanation"]) for doc_id in doc_ids]
-
-    def check_ids(self, doc_ids: Sequence[str]) -> None:
-        """Raise InputError that names the ids of no document, if there are any."""
-        self._given(doc_ids)
-
-    def _given(
-        self, doc_ids: Sequence[str], should: Sequence[object] = (), explain: bool = False
-    ) -> Json:
-        """Return the hits of given documents by their ids; InputError for ids of no document."""
         given = {"ids": {"values": list(doc_ids)}}
-        query = {"bool": {"should": should, "filter": given}}
-        hits = self._hits(query, len(doc_ids), explain=explain)
+        bool_query = {"bool": {"should": _clauses(query), "filter": given}}
+        hits = self._hits(bool_query, len(doc_ids), explain=bool(query))
         found = {_id_of(hit): hit for hit in hits}
         check_found(doc_id for doc_id in doc_ids if doc_id not in found)
-        return found
+        if not query:
+            return [{} for _ in doc_ids]
+        return [term_scores(found[doc_id]["_explanation"]) for doc_id in doc_ids]
 
     def close(self) -> None:
         """Close the connections."""

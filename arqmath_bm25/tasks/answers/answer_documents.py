@@ -7,28 +7,29 @@ indexed, and `contents`, the answer's own prose.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
 
-from arqmath_bm25.analysis.analyzer import Analyzer, Terms
+from arqmath_bm25.analysis.analyzer import Terms
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.collection.posts import Post, PostTable, Thread
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
-from arqmath_bm25.tasks.document_fields import NOTHING, document_fields, part_fields
+from arqmath_bm25.tasks.document_fields import (
+    NOTHING,
+    analyzer_of,
+    document_fields,
+    part_fields,
+)
 from arqmath_bm25.tasks.document_parts import JSON, PartForms, write_parts
 from arqmath_bm25.tasks.settings import Task1Settings
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 
 _BAG = ("contents", "question_text", "title_text", "tags")
 _PER_PART = 5_000  # posts that one process does at a time
-
-
-# A process does many parts, and the analyzer caches the formulas it has read.
-_analyzer = lru_cache(maxsize=1)(Analyzer)
 
 
 def answer_documents(
@@ -40,8 +41,7 @@ def answer_documents(
     question or words are counted in `counts`.
     """
     fields = settings.fields
-    ngrams = any(field.endswith("_math") for field in fields)
-    analyzer = _analyzer(settings.analysis, ngrams)
+    analyzer = analyzer_of(settings)
 
     def read(analyze: Callable[..., Terms], post: Post, text: str, words: set[str]) -> Terms:
         written = None
@@ -96,16 +96,15 @@ def write_answer_documents(
     bounds = np.append(table.thread_starts(), len(table))
     begins = np.arange(0, len(table), _PER_PART)
     cuts = np.unique([*bounds[np.searchsorted(bounds, begins)], len(table)]).tolist()
-    parts = (table.part(begin, end) for begin, end in pairwise(cuts))
-    counts = Counter[str]()
-    if forms.cluster:
-        counts = forms.cluster.counts_of_others()
     documents = partial(_documents, settings)
-    written = write_parts(documents, parts, directory, workers, forms)
     with progress("Analysing posts", len(table), "posts") as advance:
-        for (begin, end), counted in zip(pairwise(cuts), written, strict=True):
-            counts.update(counted)
-            advance(end - begin)
+
+        def parts() -> Iterator[PostTable]:
+            for begin, end in pairwise(cuts):
+                yield table.part(begin, end)
+                advance(end - begin)
+
+        counts = write_parts(documents, parts(), directory, workers, forms)
     settle(counts, "posts")
     return dict(counts)
 

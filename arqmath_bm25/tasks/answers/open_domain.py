@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 from arqmath_bm25.analysis.answer_text import answer_text, one_line, shorten
 from arqmath_bm25.collection.collection import Collection
@@ -44,9 +43,9 @@ class OpenDomain(Task):
         """Task 1, with the settings of the ranking."""
         return self._answers
 
-    def on(self, built: Any) -> Task:
-        """Return this task on an index of Task 1."""
-        return OpenDomain(self.settings, built)
+    def fitted(self, collection: Collection) -> OpenDomain:
+        """Return the task whose ranking has the delimiters that were chosen for a collection."""
+        return OpenDomain(self.settings, self._answers.fitted(collection))
 
     @classmethod
     def has_data(cls, collection: Collection) -> bool:

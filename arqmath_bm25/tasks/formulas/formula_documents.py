@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -60,14 +59,11 @@ def write_formula_documents(
     from arqmath_bm25.core.progress import progress  # loads rich, which workers need not
 
     groups = Groups()
-    counts = Counter(documents=0)
     documents = partial(_documents, settings)
     size = sum(file.stat().st_size for file in formula_files(formulas))
     with progress("Analysing formulas", size, "B") as advance:
         parts = _distinct(formulas, groups, advance)
-        for counted in write_parts(documents, parts, directory, workers, forms):
-            counts.update(counted)
-
+        counts = write_parts(documents, parts, directory, workers, forms)
     settle(counts, "formulas")
     groups.save(instances)
     return {**groups.counts, **counts}
@@ -105,15 +101,6 @@ def _documents(
         yield Document(visual_id, bags)
 
 
-class Instance(NamedTuple):
-    """A formula in one of its posts."""
-
-    formula_id: str
-    post_id: str
-    thread_id: str
-    type: str  # one of TYPES
-
-
 class InstanceTable:
     """The instances of each visually distinct formula: five columns of 32-bit integers, sorted.
 
@@ -124,8 +111,8 @@ class InstanceTable:
         """Read a table that `write_formula_documents` wrote."""
         self._table = read_array(path)
 
-    def best(self, visual_id: str, threads: Int32s, scores: Floats) -> tuple[Instance, float]:
-        """Return the instance of a formula whose thread scores best, and that score.
+    def best(self, visual_id: str, threads: Int32s, scores: Floats) -> tuple[str, str, float]:
+        """Return the ids of the instance whose thread scores best and of its post, and the score.
 
         `threads` is sorted; other threads score 0. Of equal instances the first one is taken:
         answers before questions before titles, then by id.
@@ -144,9 +131,8 @@ class InstanceTable:
             chosen = begin + place
             score = float(scored[place])
 
-        formula, post, thread, kind = self._table[1:, chosen].tolist()
-        instance = Instance(str(formula), str(post), str(thread), TYPES[kind])
-        return instance, score
+        formula_id, post_id = self._table[1:3, chosen].tolist()
+        return str(formula_id), str(post_id), score
 
     def find(self, formula_id: int) -> tuple[str, str] | None:
         """Return the visual id and the post of an instance, None if there is none."""

@@ -266,7 +266,7 @@ class FormulaRanker(Ranker):
         for visual_id, of_hit in zip(visual_ids, fields, strict=True):
             parts = field_parts(of_hit, best[0].score)
             if visual_id in reranked:
-                _, share = self._instances.best(visual_id, *context)
+                *_, share = self._instances.best(visual_id, *context)
                 parts.append(Part("context", weights.context * share))
             explained.append(parts)
 
@@ -302,11 +302,11 @@ class FormulaRanker(Ranker):
         """Choose one instance of each formula; with a context, rerank the first formulas."""
         chosen = []
         for rank, hit in enumerate(hits):
-            instance, share = self._instances.best(hit.doc_id, *context)
+            formula_id, post_id, share = self._instances.best(hit.doc_id, *context)
             score = hit.score
             if weight:
                 score /= hits[0].score
             if weight and rank < _IN_CONTEXT:
                 score += weight * share
-            chosen.append(Hit(instance.formula_id, score, instance.post_id, hit.doc_id))
+            chosen.append(Hit(formula_id, score, post_id, hit.doc_id))
         return sorted(chosen, key=lambda hit: -hit.score)

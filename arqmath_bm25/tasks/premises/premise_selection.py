@@ -117,6 +117,10 @@ class PremiseSelection(IndexedTask):
         """Return the statements themselves, which name their premises."""
         return topics
 
+    def tag(self, variant: str) -> str:
+        """Return the variant, as the shared task had no names of runs."""
+        return variant
+
     def ranker(self, index: OpenIndex) -> PremiseRanker:
         """Return the ranker of premises."""
         return PremiseRanker(index, self.settings)
