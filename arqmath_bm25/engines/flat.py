@@ -97,15 +97,6 @@ class _Field(NamedTuple):
     is_tested: Flags  # for each term, whether its postings are
 
 
-class _WeightedTerms(NamedTuple):
-    """Terms of a query that a field has; element i of each member is about term i."""
-
-    terms: list[str]
-    weights: Scores
-    begins: Integers  # the first posting of each term
-    ends: Integers  # one past its last posting
-
-
 class FlatSearcher(Searcher):
     """Open flat postings. Thread-safe."""
 
@@ -151,8 +142,8 @@ class FlatSearcher(Searcher):
             if field.shared:
                 rows = self._groups[docs].astype(np.int64)
 
-            weighted = self._weighted(field, query[name])
-            for term, weight, begin, end in zip(*weighted, strict=True):
+            weighted = zip(*self._weighted(field, query[name]), strict=True)
+            for term, weight, begin, end in weighted:
                 offsets, is_match = lookup(field.docs.numbers[begin:end], rows)
                 for number in np.flatnonzero(is_match).tolist():
                     code = field.codes.numbers[begin + offsets[number]]
@@ -198,17 +189,16 @@ class FlatSearcher(Searcher):
 
     def _add(self, sums: Floats, field: _Field, terms: Mapping[str, float]) -> None:
         """Add the scores of a field's terms to every document or group."""
-        weighted = self._weighted(field, terms)
-        lengths = weighted.ends - weighted.begins
+        _, weights, begins, ends = self._weighted(field, terms)
+        lengths = ends - begins
 
         # For a term with many postings it pays to score all codes first.
         is_frequent = lengths > min(len(field.divisors), _TOGETHER)
         frequent = np.flatnonzero(is_frequent)
         rare = np.flatnonzero(~is_frequent)
-        begins = weighted.begins[frequent].tolist()
-        ends = weighted.ends[frequent].tolist()
-        weights = weighted.weights[frequent]
-        for begin, end, weight in zip(begins, ends, weights, strict=True):
+        for begin, end, weight in zip(
+            begins[frequent].tolist(), ends[frequent].tolist(), weights[frequent], strict=True
+        ):
             scores = weight - weight / field.divisors
             for start in range(begin, end, _TOGETHER):
                 batch = slice(start, min(start + _TOGETHER, end))
@@ -222,16 +212,18 @@ class FlatSearcher(Searcher):
         cuts = np.flatnonzero(batches[1:] > batches[:-1]) + 1
         for first, last in pairwise([0, *cuts.tolist(), len(rare)]):
             some = rare[first:last]
-            spans = list(map(slice, weighted.begins[some].tolist(), weighted.ends[some].tolist()))
+            spans = list(map(slice, begins[some].tolist(), ends[some].tolist()))
             docs = np.concatenate([field.docs.numbers[span] for span in spans])
             codes = np.concatenate([field.codes.numbers[span] for span in spans])
 
-            weights = weighted.weights[some].repeat(lengths[first:last])
-            scores = weights - weights / field.divisors.take(codes)
+            repeated = weights[some].repeat(lengths[first:last])
+            scores = repeated - repeated / field.divisors.take(codes)
             _add_at(sums, docs, scores, _POSITIONS[: len(docs)])
 
-    def _weighted(self, field: _Field, terms: Mapping[str, float]) -> _WeightedTerms:
-        """Return the terms that a field has, with their weights and the ranges of their postings.
+    def _weighted(
+        self, field: _Field, terms: Mapping[str, float]
+    ) -> tuple[list[str], Scores, Integers, Integers]:
+        """Return the terms that a field has, their weights, and where their postings begin and end.
 
         Raises InputError for a weight that 32 bits cannot hold.
         """
@@ -261,7 +253,7 @@ class FlatSearcher(Searcher):
                 for number in untested.tolist():
                     _check(file.numbers[begins[number] : ends[number]], size)
             field.is_tested[rows[untested]] = True
-        return _WeightedTerms(known_terms, weights, begins, ends)
+        return known_terms, weights, begins, ends
 
 
 def _open_field(

@@ -62,6 +62,7 @@ class Index:
     manifest: Manifest
     engine: Engine = AUTO
     threads: int = 1  # topics that are ranked at a time
+    texts: Any = field(init=False)  # what the texts of hits are read from
     _searcher: Searcher | None = field(default=None, init=False)
     _opening: Lock = field(default_factory=Lock, init=False)
 
@@ -116,12 +117,7 @@ class Index:
         keep(self.directory, self)
         if is_import(self.collection.layout.data):
             keep(self.collection.layout.data, self)
-        _ = self.texts
-
-    @cached_property
-    def texts(self) -> Any:
-        """What the texts of hits are read from."""
-        return self.task.texts(self)
+        self.texts = self.task.texts(self)
 
     @cached_property
     def words(self) -> WrittenWords | None:

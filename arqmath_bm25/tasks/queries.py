@@ -83,12 +83,9 @@ def build_query(
     if settings.brevity and words:
         # Formulas weigh more beside few different words.
         factor = 1 + settings.brevity / len(words)
-        weighed = {}
         for field, terms in query.items():
-            weighed[field] = terms
             if kind(field) != "text":
-                weighed[field] = {term: weight * factor for term, weight in terms.items()}
-        query = weighed
+                query[field] = {term: weight * factor for term, weight in terms.items()}
 
     named = set()
     for field in _NAMING:

@@ -140,7 +140,6 @@ class Task(ABC):
 
     name: ClassVar[str]
     model: ClassVar[type[TaskSettings]]
-    index_of = ""  # the task whose index it searches, if that is not its own
     title: ClassVar[str]  # what is looked for
     example: ClassVar[str]  # a query
     nothing: ClassVar[str]  # what to say when there are no hits
@@ -149,6 +148,7 @@ class Task(ABC):
     rows_are = "rows"
     hits_are = "answer"
     lab: ClassVar[labs.RunTask] = "task1"  # whose columns and measures a run has
+    topics_of: ClassVar[labs.LabTask] = "task1"  # whose topic files and judgments it has
     depth = MAX_DEPTH  # most hits of a topic in a run file
     finds_posts = False  # which can be chosen by tag and year
 
@@ -231,13 +231,7 @@ class Task(ABC):
         `chosen` are years or files, all years of the collection without. Raises InputError for what
         is not there.
         """
-        return collection.layout.topic_files(self._lab_of_topics, chosen)
-
-    @property
-    def _lab_of_topics(self) -> labs.LabTask:
-        if self.lab == "task2":
-            return "task2"
-        return "task1"
+        return collection.layout.topic_files(self.topics_of, chosen)
 
     def read(
         self, collection: Collection, path: Path, index: OpenIndex | None = None
@@ -258,7 +252,7 @@ class Task(ABC):
     def judgments(self, collection: Collection, topics: Path) -> Path | None:
         """Return the judgments of a topic file, if the collection has both."""
         layout = collection.layout
-        lab = self._lab_of_topics
+        lab = self.topics_of
         for year in layout.years(lab, "qrels"):
             if year in layout.years(lab) and layout.topics(lab, year) == topics:
                 return layout.qrels(lab, year)

@@ -27,7 +27,6 @@ class OpenDomain(Task):
     name = "task3"
     model = Task3Settings
     settings: Task3Settings
-    index_of = "task1"
     title = "Answer texts"
     example = AnswerRetrieval.example
     nothing = AnswerRetrieval.nothing

@@ -46,7 +46,7 @@ class FormulaRetrieval(IndexedTask):
     example = "$x^n + y^n = z^n$"
     nothing = "No formula is like this one in any place."
     hits_are = "formula"
-    lab = "task2"
+    lab = topics_of = "task2"
     finds_posts = True
 
     @classmethod
