@@ -547,7 +547,7 @@ class Index(_ValueObject):
             topic = self._topic(dict(query))
 
         rank, hit = self._ranked_hit(topic, variant, str(docno))
-        (parts,) = self._opened.explain(topic, variant, [hit])
+        (parts,) = self._opened.ranker.explain(topic, variant, [hit])
         rows = []
         for part in parts:
             for term, score in part.terms or [("", part.score)]:
@@ -624,7 +624,7 @@ class Index(_ValueObject):
             records.append(self._topic(group.iloc[0].to_dict()))
             documents.append(list(dict.fromkeys(group["docno"])))
 
-        ranked = self._opened.score(records, variant, documents)
+        ranked = self._opened.ranker.score(records, variant, documents)
         scored = self._run_frame(records, ranked, variant)
         return scored.merge(rows, on=["qid", "docno"])[[*rows, "score", "rank"]]
 
@@ -644,7 +644,7 @@ class Index(_ValueObject):
             topic = self._topic(group.iloc[0].to_dict())
             hits = [hit_of[docno] for docno in group["docno"]]
             scores = []
-            for parts in self._opened.explain(topic, variant, hits):
+            for parts in self._opened.ranker.explain(topic, variant, hits):
                 scores.append({part.name: part.score for part in parts})
             features.append(pd.DataFrame(scores, index=group.index))
 

@@ -369,7 +369,7 @@ def search(
                 hits, counts = opened.best(topic, chosen, depth, passing), Counter()
             explanations: Sequence[list[Part] | None] = [None] * len(hits)
             if explain:
-                explanations = opened.explain(topic, chosen, hits)
+                explanations = opened.ranker.explain(topic, chosen, hits)
 
         found = [ranking.found(hit, opened) for hit in hits]
         if as_json:

@@ -118,7 +118,13 @@ class FlatPart:
         words = vocabulary[np.frombuffer(self._words, np.int32)]
         terms_of_trees = {}
         for spelling, trees in self._trees.items():
-            terms_of_trees[spelling] = _spell_trees(trees, spelling)
+            spelled_trees = list[tuple[Places, Numbers]]()
+            for batch in trees.batches:
+                spelled_trees += spelled(spelling, batch)
+            trees_of_terms, terms = map(np.concatenate, zip(*spelled_trees, strict=True))
+            order = np.argsort(trees_of_terms, kind="stable")
+            starts = np.searchsorted(trees_of_terms[order], np.arange(len(trees) + 1))
+            terms_of_trees[spelling] = starts, terms[order]
 
         arrays = {"ids": np.array(self._ids, np.bytes_), "groups": groups}
         statistics = {}
@@ -219,21 +225,6 @@ def write_remaining(index: Path, is_left: Flags, part: Path) -> None:
         tokens = int(pairs[used, 0][codes].sum())
         statistics[name] = {"shared": False, "documents": documents, "tokens": tokens}
     _save(part, arrays, statistics, 0)
-
-
-def _spell_trees(trees: Trees, spelling: Spelling) -> tuple[Places, Numbers]:
-    """Return where the terms of each tree begin, and the end; and the terms of all trees."""
-    rows = []
-    terms = []
-    for batch in trees.batches:
-        for batch_rows, batch_terms in spelled(spelling, batch):
-            rows.append(batch_rows)
-            terms.append(batch_terms)
-
-    all_rows = np.concatenate(rows)
-    order = np.argsort(all_rows, kind="stable")
-    starts = np.searchsorted(all_rows[order], np.arange(len(trees) + 1))
-    return starts, np.concatenate(terms)[order]
 
 
 def _postings(

@@ -389,6 +389,6 @@ def _explain(
     hits = [Hit(doc, 0, visual_id=doc) for doc in docs]
     top = max(run.ranked.topics.get(topic_id, {}).values(), default=1.0)
     shares = []
-    for parts in index.explain(topic, made_of.variant, hits):
+    for parts in index.ranker.explain(topic, made_of.variant, hits):
         shares.append({part.name: part.score / top for part in parts})
     return shares

@@ -4,7 +4,7 @@ A kind of them says where its documents come from: they are the user's own (docu
 or answers, with the context of their thread (answers/).
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import chain
 
 from arqmath_bm25.analysis.analyzer import Analyzer
@@ -88,13 +88,12 @@ class FieldRanker(Ranker):
         return topic.excluded
 
     def _queries(self, topics: Sequence[Topic], variant: str) -> list[Query]:
-        weights = self._settings.weights(variant)
         if self._read:
             topics = list(map(self._read, topics))
-        return [self._query(topic, weights) for topic in topics]
-
-    def _query(self, topic: Topic, weights: Mapping[str, float]) -> Query:
-        return build_query(topic, self._analyzer, weights, self._settings.query, self._searcher)
+        analyzer = self._analyzer
+        weights = self._settings.weights(variant)
+        settings = self._settings.query
+        return [build_query(each, analyzer, weights, settings, self._searcher) for each in topics]
 
 
 def as_formal(topic: Topic, delimiters: Delimiters, keep_formulas: bool) -> Topic:

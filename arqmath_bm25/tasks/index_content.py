@@ -135,8 +135,8 @@ def with_needed(tasks: Iterable[IndexedTask], collection: Collection) -> list[In
     for task in list(found.values()):
         configured_by = collection.configured(task.settings.of_collection)
         for needed in task.needed(configured_by):
-            if needed.name not in found:
-                found[needed.name] = of_config(needed.name, configured_by).index_task
+            if needed not in found:
+                found[needed] = of_config(needed, configured_by).index_task
     return [IndexContent.of(task, collection) for task in found.values()]
 
 

@@ -20,7 +20,7 @@ from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.imports import is_import
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest, digest_of
-from arqmath_bm25.core.records import Hit, HitLists, Json, PartLists, Topic
+from arqmath_bm25.core.records import Hit, HitLists, Json, Topic
 from arqmath_bm25.core.stores import is_store, keep, readable_manifest, why_unusable
 from arqmath_bm25.core.writing import digest_of_sources, sources
 from arqmath_bm25.engines.engine import AUTO, Engine, EngineName, Searcher, flat_directory
@@ -227,7 +227,8 @@ class Index:
         return self.engine.name == "opensearch" and bool(self.task.index_task.fields)
 
     @cached_property
-    def _ranker(self) -> Ranker:
+    def ranker(self) -> Ranker:
+        """What ranks, scores and explains; `rank` also tells of a damaged index."""
         with self._as_opened():
             return self.task.ranker(self)
 
@@ -246,7 +247,7 @@ class Index:
         Raises InputError if that fails because the index is damaged.
         """
         try:
-            yield from self._ranker.rank(topics, variant, depth)
+            yield from self.ranker.rank(topics, variant, depth)
         except InputError:
             raise
         except Exception:
@@ -258,12 +259,6 @@ class Index:
                     hint = _hinted(self.engine, store)
                     raise NoIndexError(why, content.task.name, hint) from None
             raise
-
-    def score(
-        self, topics: Sequence[Topic], variant: str, candidates: Sequence[Sequence[str]]
-    ) -> HitLists:
-        """Rank given documents of each topic; InputError if the task cannot."""
-        return self._ranker.score(topics, variant, candidates)
 
     @cached_property
     def built(self) -> list[dict[str, str]]:
@@ -326,14 +321,7 @@ class Index:
             if self._searcher is not None:
                 self._searcher.close()
                 self._searcher = None
-            vars(self).pop("_ranker", None)
-
-    def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> PartLists:
-        """Return what each kind of evidence gave to the scores of hits that `rank` found.
-
-        Raises InputError for a variant whose scores are no sums.
-        """
-        return self._ranker.explain(topic, variant, hits)
+            vars(self).pop("ranker", None)
 
     def search(
         self, text: str, variant: str, depth: int, posts: PostFilter = ALL_POSTS

@@ -43,29 +43,6 @@ _MARKS = {
 _DOLLARS = {"$": re.compile(r"(?<!\\)\$"), r"\$": re.compile(r"\\\$")}
 
 
-def topic_query(
-    topic: Topic,
-    analyzer: Analyzer,
-    weights: Mapping[str, float],
-    k3: float,
-    repeats: bool = True,
-) -> dict[str, dict[str, float]]:
-    """Return field → term → weight for a topic, with the `weights` of the fields.
-
-    Without `repeats` each word and formula of the body counts once, even if it occurs again.
-    """
-    fields = _topic_fields(topic, analyzer, repeats)
-    return weighted_terms(fields, weights, k3)
-
-
-def _topic_fields(topic: Topic, analyzer: Analyzer, repeats: bool) -> dict[str, Bag]:
-    title = analyzer.title(topic.title)
-    question = analyzer.body(topic.question)
-    if not repeats:
-        question = Terms(*map(_distinct, question))
-    return document_fields(title, question, topic.tags, analyzer)
-
-
 def build_query(
     topic: Topic,
     analyzer: Analyzer,
@@ -74,7 +51,10 @@ def build_query(
     searcher: Searcher,
 ) -> Query:
     """Return field → term → weight for the terms of a topic that are worth a search."""
-    fields = _topic_fields(topic, analyzer, settings.repeats)
+    question = analyzer.body(topic.question)
+    if not settings.repeats:
+        question = Terms(*map(_distinct, question))
+    fields = document_fields(analyzer.title(topic.title), question, topic.tags, analyzer)
     query = weighted_terms(fields, weights, settings.k3)
     words = set[str]()
     for field, terms in query.items():

@@ -330,13 +330,10 @@ class Task(ABC):
         """Return what the texts of hits are read from, opened once for an index."""
         return index.collection
 
-    @abstractmethod
     def found(self, hit: Hit, index: OpenIndex) -> Found:
-        """Return the records of a hit."""
-
-    def found_post(self, post: Post, collection: Collection) -> Found:
-        """Return the records of a post: it, and the question that it answers."""
-        question = collection.question_of(post)
+        """Return the records of a hit: its post, and the question that this answers."""
+        post = index.collection.post(hit.post_id or hit.doc_id)
+        question = index.collection.question_of(post)
         title = getattr(question, "title", None) or ""
         return Found(title, post.body, "", self.delimiters, post, question)
 
@@ -351,7 +348,8 @@ class Task(ABC):
 class IndexedTask(Task):
     """A task with an index of its own, which it builds from its sources."""
 
-    decisive: ClassVar[tuple[str, ...]] = ()  # settings beside the analysis that decide its content
+    # Settings beside the analysis that decide its content, if they are not false.
+    decisive: ClassVar[tuple[str, ...]] = ()
 
     @property
     def index_task(self) -> IndexedTask:
@@ -387,18 +385,19 @@ class IndexedTask(Task):
     @property
     def recipe(self) -> Json:
         """The settings that decide the content of the index, and the version of the analysis."""
-        analysis = self.settings.analysis.model_dump(mode="json")
-        recipe = {"analysis version": VERSION, **analysis}
+        settings = self.settings.model_dump(mode="json")
+        recipe = {"analysis version": VERSION, **settings["analysis"]}
         if self.tokenizer:
             recipe["tokenizer version"] = tokenizer_version(self.tokenizer)
         if self.fields:
             recipe["fields"] = list(self.fields)
         for name in self.decisive:
-            recipe[name] = self.settings.model_dump(mode="json")[name]
+            if settings[name]:
+                recipe[name] = settings[name]
         return recipe
 
-    def needed(self, collection: Collection) -> list[IndexedTask]:
-        """Return the tasks whose indexes this one searches too."""
+    def needed(self, collection: Collection) -> list[str]:
+        """Return the names of the tasks whose indexes this one searches too."""
         return []
 
     @property

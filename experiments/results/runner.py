@@ -178,7 +178,9 @@ class Maker:
     def _folder(self, task: Task) -> str:
         """Return the folder whose indexes serve a task, a new one if none does."""
         own = task.index_task
-        needed = {one.name: one.recipe for one in (own, *own.needed(self._collection))}
+        needed = {own.name: own.recipe}
+        for name in own.needed(self._collection):
+            needed[name] = configured(name).index_task.recipe
         for recipes in self._indexes:
             if all(recipes.get(name, recipe) == recipe for name, recipe in needed.items()):
                 break

@@ -108,15 +108,15 @@ def test_the_scores_of_the_fields_are_kept(index: Index) -> None:
 
 def test_the_parts_of_an_explanation_add_up_to_the_score(index: Index) -> None:
     (hits,) = index.rank([QUERY], "cited", 10)
-    for hit, parts in zip(hits, index.explain(QUERY, "cited", hits), strict=True):
+    for hit, parts in zip(hits, index.ranker.explain(QUERY, "cited", hits), strict=True):
         assert sum(part.score for part in parts) == pytest.approx(hit.score, rel=1e-5)
-    names = {part.name for part in index.explain(QUERY, "cited", hits)[0]}
+    names = {part.name for part in index.ranker.explain(QUERY, "cited", hits)[0]}
     assert {"ridge", "profile", "citations"} <= names
 
 
 def test_given_documents_are_scored_as_they_are_ranked(index: Index) -> None:
     found = ranked(index, QUERY)
-    (hits,) = index.score([QUERY], "cited", [["holder", "norm", "space"]])
+    (hits,) = index.ranker.score([QUERY], "cited", [["holder", "norm", "space"]])
     assert {hit.doc_id: hit.score for hit in hits} == {
         doc_id: pytest.approx(found[doc_id]) for doc_id in ("holder", "norm", "space")
     }
@@ -140,7 +140,7 @@ def test_a_query_never_learns_from_its_own_references(
     for name, references in (("a", ["zorn"]), ("b", ["holder"])):
         rows = [{**row, "references": references} if row["id"] == "norm" else row for row in ROWS]
         index = indexed(tmp_path / name, rows)
-        parts = index.explain(query, "cited", [Hit("holder", 0), Hit("zorn", 0)])
+        parts = index.ranker.explain(query, "cited", [Hit("holder", 0), Hit("zorn", 0)])
         found.append([part for of_hit in parts for part in of_hit if part.name == "ridge"])
     assert found[0] == found[1]
 
@@ -150,7 +150,7 @@ def test_in_order_of_writing_later_documents_are_not_learnt_from(tmp_path: Path)
     early = Topic("space", "Bounded series in normed spaces.")
     assert ranked(index, early)["holder"] > 0  # norm is before it
     first = Topic("norm", "Convergent series in normed spaces.")
-    (parts,) = index.explain(first, "cited", [Hit("holder", 0)])
+    (parts,) = index.ranker.explain(first, "cited", [Hit("holder", 0)])
     assert {part.name: part.score for part in parts}["ridge"] == 0
 
 

@@ -32,7 +32,7 @@ def check_depths(index: Index, topic: Topic, variant: str, matching: int) -> Non
     for depth, hits in zip(DEPTHS, rankings, strict=True):
         assert len(hits) >= min(depth, matching)
     asked = rankings[-1][::90]
-    parts = index.explain(topic, variant, asked)
+    parts = index.ranker.explain(topic, variant, asked)
     totals = [sum(part.score for part in of_hit) for of_hit in parts]
     assert totals == pytest.approx([hit.score for hit in asked], rel=1e-5)
 

@@ -35,7 +35,7 @@ def explained(
     found = []
     for topic, hits in zip(read, index.rank(read, variant, depth), strict=True):
         hits = [hit for hit in hits[::10] if hit.score > 0]
-        parts = index.explain(topic, variant, hits)
+        parts = index.ranker.explain(topic, variant, hits)
         totals = [sum(part.score for part in of_hit) for of_hit in parts]
         assert totals == pytest.approx([hit.score for hit in hits], rel=2e-7)
         for part in (part for of_hit in parts for part in of_hit if part.terms):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -10,7 +10,7 @@ from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.settings import AnalysisSettings, LatexSettings
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.core.records import Topic
-from arqmath_bm25.tasks.queries import build_query, idf, prune_query, topic_query, weighted_terms
+from arqmath_bm25.tasks.queries import build_query, idf, prune_query, weighted_terms
 from arqmath_bm25.tasks.settings import QuerySettings
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def test_terms_repeated_in_a_query_saturate() -> None:
 
 def test_a_topic_asks_with_its_title_its_text_and_its_tags() -> None:
     topic = Topic("A.1", "Groups of $x$", "<p>finite groups</p>", ("ring-theory",))
-    query = topic_query(topic, Analyzer(AnalysisSettings()), {"contents": 1.0, "tags": 2.0}, 1.0)
+    query = asked(topic, Analyzer(AnalysisSettings()), {"contents": 1.0, "tags": 2.0}, k3=1.0)
     assert query["contents"] == pytest.approx(
         {"group": 4 / 3, "finit": 1.0, "ring": 1.0, "theori": 1.0}
     )
@@ -52,6 +52,14 @@ class Counted:
             field: {t: self._counts[field][t] for t in of_field if t in self._counts[field]}
             for field, of_field in terms.items()
         }
+
+
+def asked(
+    topic: Topic, analyzer: Analyzer, weights: dict[str, float], **settings: Any
+) -> dict[str, Any]:
+    """Return the query of a topic from which nothing is left out."""
+    query = build_query(topic, analyzer, weights, QuerySettings(**settings), Counted())  # type: ignore[arg-type]
+    return dict(query)
 
 
 def test_of_a_long_query_the_terms_are_kept_that_can_add_most() -> None:
@@ -99,11 +107,11 @@ def test_a_body_that_says_a_thing_twice_asks_as_one_that_says_it_once() -> None:
     two = one._replace(question=f"{body} {body}")
     analyzer = Analyzer(AnalysisSettings(latex=LatexSettings(operators=True)))
     weights = {"contents": 1.0, "body_operators": 1.0}
-    once = topic_query(one, analyzer, weights, 2.0, repeats=False)
-    assert topic_query(two, analyzer, weights, 2.0, repeats=False) == once
+    once = asked(one, analyzer, weights, repeats=False)
+    assert asked(two, analyzer, weights, repeats=False) == once
     assert once["contents"] == {"root": 1.0, "spline": 1.0}
     assert once["body_operators"]["^~1~x"] == 1.5  # in the title and in the body
-    assert topic_query(two, analyzer, weights, 2.0) != topic_query(one, analyzer, weights, 2.0)
+    assert asked(two, analyzer, weights) != asked(one, analyzer, weights)
 
 
 def test_formulas_weigh_more_the_fewer_words_stand_beside_them() -> None:

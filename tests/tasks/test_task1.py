@@ -16,10 +16,12 @@ from shared_indexes import store
 from arqmath_bm25.analysis.settings import AnalysisSettings
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.posts import PostTable
+from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.labs import YEARS
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.local import Processes
-from arqmath_bm25.tasks.answers.answer_documents import write_answer_documents
+from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
+from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.open_index import Index
 from arqmath_bm25.tasks.settings import Task1Settings
 from configs import edited
@@ -51,17 +53,16 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_documents_have_all_fields_and_do_not_depend_on_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = PostTable.scan(POSTS)
+    task = AnswerRetrieval(all_fields(AnalysisSettings()))
     written = {}
     for processes in (1, 2):
         directory = tmp_path / str(processes)
-        directory.mkdir()
         monkeypatch.setattr("arqmath_bm25.tasks.answers.answer_documents._PER_PART", 100)
-        counts = write_answer_documents(
-            table, all_fields(AnalysisSettings()), directory, Processes(processes)
-        )
+        (directory / DOCUMENTS).mkdir(parents=True)
+        workers = Processes(processes)
+        counts = task.write_documents(Collection(SAMPLE), directory, workers, PartForms())
         assert counts["documents"] == 221
-        written[processes] = [path.read_text() for path in sorted(directory.glob("*.jsonl"))]
+        written[processes] = [path.read_text() for path in sorted(directory.glob("*/*.jsonl"))]
     assert written[1] == written[2]
     assert len(written[1]) > 1
     documents = [json.loads(line) for part in written[1] for line in part.splitlines()]

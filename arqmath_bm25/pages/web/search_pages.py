@@ -284,7 +284,7 @@ class SearchPages:
             parts = None
             if hit.doc_id == query.explain:
                 try:
-                    (parts,) = index.explain(topic, variant, [hit])
+                    (parts,) = index.ranker.explain(topic, variant, [hit])
                 except NoPartsError as error:
                     raise HTTPException(422, f"explain: {error}") from None
             found = index.task.found(hit, index)

@@ -9,14 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain, pairwise
-from pathlib import Path
 
 import numpy as np
 
 from arqmath_bm25.analysis.analyzer import Terms
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.collection.posts import Post, PostTable, Thread
-from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.document_fields import (
     NOTHING,
@@ -24,9 +22,8 @@ from arqmath_bm25.tasks.document_fields import (
     document_fields,
     part_fields,
 )
-from arqmath_bm25.tasks.document_parts import JSON, PartForms, write_parts
 from arqmath_bm25.tasks.settings import Task1Settings
-from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
+from arqmath_bm25.tasks.unreadable import read_or_leave_out
 
 _BAG = ("contents", "question_text", "title_text", "tags")
 _PER_PART = 5_000  # posts that one process does at a time
@@ -79,38 +76,18 @@ def answer_documents(
                 yield Document(answer.post_id, chosen, shared, words)
 
 
-def write_answer_documents(
-    table: PostTable,
-    settings: Task1Settings,
-    directory: Path,
-    workers: Workers,
-    forms: PartForms = JSON,
-) -> dict[str, int]:
-    """Write the documents of all answers of a dump; return the counts.
-
-    The files do not depend on the number of `workers`. The memory of a worker does not depend on
-    the size of the dump, since it gets only the offsets of the posts that it reads.
-    """
-    from arqmath_bm25.core.progress import progress  # loads rich, which workers need not
-
+def parts_of(table: PostTable) -> Iterator[PostTable]:
+    """Cut a table between threads into parts of about the same number of posts."""
     bounds = np.append(table.thread_starts(), len(table))
     begins = np.arange(0, len(table), _PER_PART)
-    cuts = np.unique([*bounds[np.searchsorted(bounds, begins)], len(table)]).tolist()
-    documents = partial(_documents, settings)
-    with progress("Analysing posts", len(table), "posts") as advance:
-
-        def parts() -> Iterator[PostTable]:
-            for begin, end in pairwise(cuts):
-                yield table.part(begin, end)
-                advance(end - begin)
-
-        counts = write_parts(documents, parts(), directory, workers, forms)
-    settle(counts, "posts")
-    return dict(counts)
+    cuts = np.unique([*bounds[np.searchsorted(bounds, begins)], len(table)])
+    for begin, end in pairwise(cuts.tolist()):
+        yield table.part(begin, end)
 
 
-def _documents(
+def part_documents(
     settings: Task1Settings, posts: PostTable, counts: Counter[str]
 ) -> Iterator[Document]:
+    """Yield the documents of a part."""
     counts.update({"answers without a question": 0, "answers without words": 0})
     yield from answer_documents(posts.threads(), settings, counts)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection as Ids
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +18,17 @@ from arqmath_bm25.core.arrays import Floats, Ints
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import year_of
-from arqmath_bm25.core.records import Hit, HitLists, Json, Part, PartLists, Topic
+from arqmath_bm25.core.progress import progress
+from arqmath_bm25.core.records import Hit, HitLists, Part, PartLists, Topic
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document, Query
-from arqmath_bm25.tasks.answers.answer_documents import answer_documents, write_answer_documents
-from arqmath_bm25.tasks.document_parts import PartForms
+from arqmath_bm25.tasks.answers.answer_documents import answer_documents, part_documents, parts_of
+from arqmath_bm25.tasks.document_parts import PartForms, write_parts
 from arqmath_bm25.tasks.document_task import DocumentTask, FieldRanker
-from arqmath_bm25.tasks.queries import topic_query, weight_by_tf_idf
+from arqmath_bm25.tasks.queries import weight_by_tf_idf
 from arqmath_bm25.tasks.settings import RerankSettings, Task1Settings
-from arqmath_bm25.tasks.task import Found, OpenIndex, Ranker, listed
+from arqmath_bm25.tasks.task import OpenIndex, Ranker, listed
+from arqmath_bm25.tasks.unreadable import settle
 from arqmath_bm25.tasks.written_words import write_words
 
 
@@ -33,6 +36,7 @@ class AnswerRetrieval(DocumentTask):
     """Answers to a question."""
 
     name = "task1"
+    decisive = ("bag", "words")
     model = Task1Settings
     settings: Task1Settings
     title = "Answers"
@@ -48,19 +52,14 @@ class AnswerRetrieval(DocumentTask):
         """Return the posts."""
         return [collection.origin_site.posts]
 
-    @property
-    def recipe(self) -> Json:
-        """The settings that decide the content of the index."""
-        recipe = dict(super().recipe)
-        for name in ("bag", "words"):
-            if getattr(self.settings, name):
-                recipe[name] = True
-        return recipe
-
     def write_documents(
         self, collection: Collection, place: Path, workers: Workers, forms: PartForms
     ) -> dict[str, int]:
-        """Write a document for every answer, and the table of posts."""
+        """Write a document for every answer, and the table of posts.
+
+        The memory of a worker does not depend on the size of the dump, since it gets only the
+        offsets of the posts that it reads.
+        """
         table = collection.origin_site.scan(workers, with_contents=forms.cluster is not None)
         if not table.answer_count:
             raise InputError(
@@ -69,11 +68,20 @@ class AnswerRetrieval(DocumentTask):
             )
         table.save(place / POST_TABLE)
         counts = table.counts
-        keeps_words = self.settings.words
-        if forms.cluster and not keeps_words:  # else all answers are read anyway
+        if forms.cluster and not self.settings.words:  # else all answers are read anyway
             table = table.of_answers(forms.cluster.lacking(table.answer_contents(), _ids_in))
-        written = write_answer_documents(table, self.settings, place / DOCUMENTS, workers, forms)
-        if keeps_words:
+
+        documents = partial(part_documents, self.settings)
+        with progress("Analysing posts", len(table), "posts") as advance:
+
+            def parts() -> Iterator[PostTable]:
+                for part in parts_of(table):
+                    yield part
+                    advance(len(part))
+
+            written = write_parts(documents, parts(), place / DOCUMENTS, workers, forms)
+        settle(written, "posts")
+        if self.settings.words:
             write_words(Counter(), place)
         return {**counts, **written}
 
@@ -111,11 +119,6 @@ class AnswerRetrieval(DocumentTask):
         if self.settings.model == "linked":
             return LinkedPosts(index)
         return AnswerRanker(index, self.settings)
-
-    def found(self, hit: Hit, index: OpenIndex) -> Found:
-        """Return an answer and its question."""
-        post = index.collection.post(hit.doc_id)
-        return self.found_post(post, index.collection)
 
 
 def _ids_in(store: Path, rows: Ints) -> list[str]:
@@ -178,11 +181,12 @@ class AnswerRanker(FieldRanker):
                 of_hit.append(Part("thread", gains[hit.doc_id]))
         return parts
 
-    def _query(self, topic: Topic, weights: Mapping[str, float]) -> Query:
+    def _queries(self, topics: Sequence[Topic], variant: str) -> list[Query]:
+        queries = super()._queries(topics, variant)
         if self._model != "tf_idf":
-            return super()._query(topic, weights)
-        query = topic_query(topic, self._analyzer, weights, self._settings.query.k3)
-        return weight_by_tf_idf(query, self._searcher, self._settings.bm25.k1)
+            return queries
+        k1 = self._settings.bm25.k1
+        return [weight_by_tf_idf(query, self._searcher, k1) for query in queries]
 
     def _excluded(self, topic: Topic) -> Ids[str]:
         if not topic.own_thread:

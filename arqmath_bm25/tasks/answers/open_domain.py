@@ -67,9 +67,7 @@ class OpenDomain(Task):
 
     def found(self, hit: Hit, index: OpenIndex) -> Found:
         """Return an answer as a run has it, with the post that it comes from."""
-        post = index.collection.post(hit.doc_id)
-        found = self.found_post(post, index.collection)
-        return found._replace(text=hit.text)
+        return super().found(hit, index)._replace(text=hit.text)
 
 
 class AnswerExtractor(Ranker):

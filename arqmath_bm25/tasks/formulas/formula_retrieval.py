@@ -23,7 +23,6 @@ from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.progress import status, tell
 from arqmath_bm25.core.records import Hit, HitLists, Json, Part, PartLists, Topic
 from arqmath_bm25.core.workers import Workers
-from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.formulas.formula_documents import InstanceTable, write_formula_documents
 from arqmath_bm25.tasks.formulas.post_formulas import contents, find_formula, write_post_formulas
@@ -59,10 +58,10 @@ class FormulaRetrieval(IndexedTask):
         source = collection.layout.formula_source(self.settings.analysis.source)
         return list(formula_files(source))
 
-    def needed(self, collection: Collection) -> list[IndexedTask]:
+    def needed(self, collection: Collection) -> list[str]:
         """Return Task 1 where a variant looks at the posts."""
         if self._contextual and collection.has_answers:
-            return [configured("task1").index_task]
+            return ["task1"]
         return []
 
     @property
@@ -160,8 +159,8 @@ class FormulaRetrieval(IndexedTask):
 
     def found(self, hit: Hit, index: OpenIndex) -> Found:
         """Return a formula with its post and the text around it."""
+        found = super().found(hit, index)
         post = index.collection.post(hit.post_id)
-        found = self.found_post(post, index.collection)
         place = find_formula(hit.doc_id, contents(post, self.delimiters))
         if place is None:
             return found._replace(formula=Formula("", hit.doc_id))
