@@ -79,14 +79,15 @@ def _links(path: Path, posts: PostTable) -> NDArray[np.int64]:
     grades = np.where(kind < DUPLICATE, 2, 3)
     between = (post != other) & (np.minimum(post, other) > 0) & np.isin(kind, list(KINDS))
     rows = np.unique(np.column_stack((post, other, grades))[between], axis=0)
-    known: NDArray[np.int64] = rows[np.isin(rows[:, :2], posts.questions).all(axis=1)]
+    questions = np.setdiff1d(posts.ids, posts.answers)
+    known: NDArray[np.int64] = rows[np.isin(rows[:, :2], questions).all(axis=1)]
     return known
 
 
 def read_questions(collection: Collection, ids: Iterable[str]) -> Iterator[Topic]:
     """Read the topics with some ids, in the order of their numbers, as the labs write them."""
-    posts = collection.posts.subset(int(topic_id.removeprefix("D.")) for topic_id in ids)
-    for post in (thread.question for thread in posts.threads()):
+    numbers = sorted(int(topic_id.removeprefix("D.")) for topic_id in ids)
+    for post in map(collection.posts.read, map(str, numbers)):
         if post is not None:
             body = _NOTICE.sub("", post.body, count=1) if _NOTICE.match(post.body) else post.body
             title, question = (_FORMULA.sub(r"\1$\2$\3", text) for text in (post.title or "", body))

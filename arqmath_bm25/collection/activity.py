@@ -10,7 +10,6 @@ on demand, as in `posts.py`.
 """
 
 import re
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from arqmath_bm25.collection.dump import BROKEN, ParsedRows, Row, read_places, scan_places
+from arqmath_bm25.core.arrays import rows_of
 from arqmath_bm25.core.tables import read_table
 from arqmath_bm25.core.workers import HERE, Workers
 
@@ -104,11 +104,8 @@ class RowTable:
         if not is_id(key):
             return []
 
-        keys = self._places[:, 0]
-        begin = bisect_left(keys, int(key))  # NumPy would copy the column.
-        end = bisect_right(keys, int(key), begin)
-        places = self._places[begin:end, [0, 2, 3, 4]].tolist()
-        return read_places(self._path, self._key, places)
+        places = self._places[rows_of(self._places[:, 0], int(key))]
+        return read_places(self._path, self._key, places[:, [0, 2, 3, 4]].tolist())
 
 
 def _place(row: Attributes, kind: RowKind, key: str) -> tuple[int, int] | str:

@@ -17,7 +17,6 @@ from arqmath_bm25.collection.imports import (
     FILES,
     Import,
     import_name,
-    imported,
     importing,
     rows_of,
 )
@@ -133,12 +132,17 @@ class Collection:
 
     def imported(self, read_all: bool = False, workers: Workers = HERE) -> Self:
         """Return the collection as it is now, imported if need be; with `read_all`, read anew."""
-        if self.data is None or not self.is_imported:
+        if not self.is_imported:
             return self
-        place = imported(self.data, self.indexes, self.whole, read_all, self.everything, workers)
         now = replace(self)
+        place = self._import(read_all, workers).ensure(self.indexes, read_all)
         vars(now)["layout"] = Layout(place)
         return now
+
+    def _import(self, read_all: bool = False, workers: Workers = HERE) -> Import:
+        """Return the import of DATA as it is now, written or not."""
+        assert self.data is not None  # noqa: S101  # the sample is read as it is
+        return importing(self.data, self.indexes, self.whole, read_all, self.everything, workers)
 
     @cached_property
     def layout(self) -> Layout:
@@ -148,7 +152,7 @@ class Collection:
         if not self.is_imported:
             return Layout(str(self.data))
 
-        found = importing(self.data, self.indexes, self.whole, everything=self.everything)
+        found = self._import()
         why = found.why_unusable(self.indexes)
         if why:
             raise NoIndexError(f"{why}; index it (task docs; in Python: index('docs'))", "docs")
@@ -157,10 +161,9 @@ class Collection:
     @property
     def rows(self) -> Path | None:
         """The import of DATA as it is now, written or not; None if DATA is read as it is."""
-        if self.data is None or not self.is_imported:
+        if not self.is_imported:
             return None
-        now = importing(self.data, self.indexes, self.whole, everything=self.everything)
-        return now.store(self.indexes)
+        return self._import().store(self.indexes)
 
     @cached_property
     def premises(self) -> PremiseFiles:

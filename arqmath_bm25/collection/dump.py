@@ -158,10 +158,7 @@ def rows(path: Path, root: str, begin: int = 0, end: int | None = None) -> Itera
 
 
 def _prologue_end(text: bytes) -> int:
-    prologue = _PROLOGUE.match(text)
-    if prologue is None:
-        return 0
-    return prologue.end()
+    return len(text) - len(_PROLOGUE.sub(b"", text, count=1))
 
 
 def _check_head(path: Path, text: bytes, root: str) -> None:

@@ -13,9 +13,10 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, partial
+from io import BufferedReader
 from itertools import accumulate, chain
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -24,10 +25,16 @@ from typing import IO, Any
 from arqmath_bm25.analysis.sources import with_lost_escapes
 from arqmath_bm25.collection.folder_texts import inside
 from arqmath_bm25.collection.kept_rows import ROWS, KeptFile, KeptRow
-from arqmath_bm25.collection.listing import Listing, Walk, ending_of, is_source, listed, part_id
+from arqmath_bm25.collection.listing import (
+    COPIED,
+    Listing,
+    ending_of,
+    is_source,
+    listed,
+    part_id,
+)
 from arqmath_bm25.collection.own_documents import (
     CORPUS,
-    QRELS,
     QUERIES,
     UserDocument,
     corpus_line,
@@ -35,22 +42,13 @@ from arqmath_bm25.collection.own_documents import (
     write_queries,
 )
 from arqmath_bm25.collection.references import Statement
-from arqmath_bm25.collection.source_files import (
-    READERS,
-    FilePart,
-    SourceFile,
-    is_in_book,
-    read_source,
-)
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.collection.source_files import FilePart, SourceFile, is_in_book, read_source
+from arqmath_bm25.core.errors import InputError, some
 from arqmath_bm25.core.reading import decoded, open_bytes, parse_json, read_text
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.core.writing import complete
 
-_MACROS = "macros.tex"
-COPIED = (QUERIES, *QRELS, _MACROS)
-_NAMED = 5  # files that have changed, or are copies
 _PER_JOB = 1 << 20  # bytes
 _LISTED = 100  # files that are left out for one reason
 _CONVERTED = {
@@ -59,26 +57,20 @@ _CONVERTED = {
 }
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 _LONGEST_LINE = 1 << 27  # bytes
+_BLOCK = 1 << 20
 
 
 def is_file_collection(data: Path, indexes: Path, everything: bool = False) -> bool:
     """Return whether DATA is a source file or a table, or a folder with source files."""
     if data.is_file():
-        return ending_of(data.name) in {*READERS, *_TABLES} and is_source(data)
-    names = Walk(Listing(data), indexes, everything).names()
-    return data.is_dir() and any(
-        ending_of(name) in READERS and is_source(data / name) for name in names
-    )
-
-
-def listed_sources(data: Path, indexes: Path, everything: bool = False) -> Listing:
-    """List the files of a folder that are read, or a single file."""
-    return listed(data, indexes, READERS, COPIED, everything)
+        return ending_of(data.name) in _TABLES or is_source(data)
+    names = Listing(data, indexes, everything).walk()
+    return data.is_dir() and any(is_source(data / name) for name in names)
 
 
 def plan_lines(data: Path, indexes: Path, everything: bool = False) -> Iterator[str]:
     """Yield a line for each main file, with the files that it takes in, and for each other file."""
-    listing = listed_sources(data, indexes, everything)
+    listing = listed(data, indexes, everything)
     plan = listing.plan
     for path, inputs in plan.inputs.items():
         line = f"{listing.name_of(path)}: {ending_of(path.name)}"
@@ -116,31 +108,6 @@ def write_files(listing: Listing, directory: Path, whole: bool, workers: Workers
         _write_parts(listing, directory, whole, workers)
 
 
-def tell_of_changes(data: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Report the files that changed since a corpus was made."""
-    from arqmath_bm25.core.progress import tell
-
-    names = {
-        "changed": [name for name in now if before.get(name, now[name]) != now[name]],
-        "added": [name for name in now if name not in before],
-        "removed": [name for name in before if name not in now],
-    }
-    said = []
-    for change, changed in names.items():
-        if changed:
-            said.append(f"{len(changed):,} {change} ({_first(changed)})")
-    if said:
-        tell(f"{data}: files since the last time: {', '.join(said)}")
-
-
-def _first(names: Sequence[str], most: int = _NAMED) -> str:
-    """Join names; after the first ones there is an ellipsis."""
-    shown = list(names[:most])
-    if len(names) > most:
-        shown.append("…")
-    return ", ".join(shown)
-
-
 def _write_parts(listing: Listing, directory: Path, whole: bool, workers: Workers) -> None:
     """Write the parts of all files, and report the files that were left out."""
     from arqmath_bm25.core.progress import progress  # loads rich, which scoring need not
@@ -156,7 +123,7 @@ def _write_parts(listing: Listing, directory: Path, whole: bool, workers: Worker
         if not rows.ids:
             for name, reason in unread.items():
                 raise InputError(f"{listing.root / name}: {reason}")
-            names = _first([str(listing.root / name) for name in listing.names])
+            names = some([str(listing.root / name) for name in listing.names])
             raise InputError(f"{names}: there are no words; expected a text")
         asked = rows.write(directory)
 
@@ -178,8 +145,7 @@ def _write_parts(listing: Listing, directory: Path, whole: bool, workers: Worker
 
     reasons = listing.left_out | plan.left_out | unread
     read = {*listing.names, *taken_over}.difference(reasons)
-    _tell_of(listing, len(read), reasons)
-    _tell_of_texts(listing.root, listing.names, rows.copies, sorted(rows.latin))
+    _tell_of(listing, rows, len(read), reasons)
 
 
 def _reason(error: Exception, path: Path) -> str:
@@ -414,10 +380,14 @@ def _document(doc_id: str, name: str, part: FilePart) -> UserDocument:
     )
 
 
-def _tell_of(listing: Listing, read: int, left_out: Mapping[str, str]) -> None:
-    """Say how many files were read, and what of the folder was not, with the reasons."""
+def _tell_of(listing: Listing, rows: _Rows, read: int, left_out: Mapping[str, str]) -> None:
+    """Say how many files were read, and what of the folder was not, with the reasons.
+
+    Texts are named that were there twice, or decoded without a declaration, or without formulas.
+    """
     from arqmath_bm25.core.progress import counted, tell
 
+    root = listing.root
     endings = Counter(ending_of(name) or "without an ending" for name in listing.others)
     said = []
     for ending, count in sorted(endings.items()):
@@ -427,28 +397,21 @@ def _tell_of(listing: Listing, read: int, left_out: Mapping[str, str]) -> None:
         names.setdefault(reason, []).append(name)
     if names:
         said.append(f"{len(left_out):,} named below")
-    line = f"{listing.root}: {counted(read, 'files')} read"
+    line = f"{root}: {counted(read, 'files')} read"
     if said:
         line += f"; left out: {', '.join(said)}"
     tell(line)
     for reason, files in names.items():
-        tell(f"{listing.root}: left out, {reason}: {_first(files, _LISTED)}")
-
-
-def _tell_of_texts(
-    root: Path, names: Sequence[str], copies: Counter[str], latin: Sequence[str]
-) -> None:
-    """Say which texts were there twice, or decoded without a declaration, or without formulas."""
-    from arqmath_bm25.core.progress import counted, tell
-
-    if copies:
-        parts = counted(copies.total(), "parts")
-        first = _first(list(copies))
+        tell(f"{root}: left out, {reason}: {some(files, _LISTED)}")
+    if rows.copies:
+        parts = counted(rows.copies.total(), "parts")
+        first = some(list(rows.copies))
         tell(f"{root}: {parts} left out, with title and text of others ({first})")
-    if any(name.lower().endswith((".typ", ".pdf")) for name in names):
+    if any(name.lower().endswith((".typ", ".pdf")) for name in listing.names):
         tell(f"{root}: formulas of Typst and PDF are read as words")
-    if latin:
-        tell(f"{root}: read as Latin-1, as nothing else is declared: {_first(latin)}")
+    if rows.latin:
+        latin = some(sorted(rows.latin))
+        tell(f"{root}: read as Latin-1, as nothing else is declared: {latin}")
 
 
 # Tables
@@ -478,8 +441,8 @@ def _csv_rows(path: Path) -> Iterator[dict[str, Any]]:
             raise InputError(f"{path}: line {table.line_num}: not CSV: {error}") from None
 
 
-def _json_rows(lines: Iterable[bytes], path: Path) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(lines, 1):
+def _json_rows(file: IO[bytes], path: Path) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(iter(partial(file.readline, _LONGEST_LINE), b""), 1):
         if len(line) == _LONGEST_LINE:
             raise InputError(f"{path}: line {number}: longer than {_LONGEST_LINE:,} bytes")
         if not line.strip():
@@ -496,28 +459,18 @@ def _json_rows(lines: Iterable[bytes], path: Path) -> Iterator[dict[str, Any]]:
 
 def _gzip_rows(path: Path) -> Iterator[dict[str, Any]]:
     with open_bytes(path) as file:
-        yield from _json_rows(iter(partial(file.readline, _LONGEST_LINE), b""), path)
+        yield from _json_rows(file, path)
 
 
 def _zst_rows(path: Path) -> Iterator[dict[str, Any]]:
     with needed_by(str(path), "parquet"):
         import pyarrow as pa
     try:
-        with pa.input_stream(str(path), compression="zstd") as stream:
-            yield from _json_rows(_lines(stream), path)
+        stream = pa.input_stream(str(path), compression="zstd")
+        with BufferedReader(stream, _BLOCK) as file:
+            yield from _json_rows(file, path)
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{path}: damaged zst data: {error}") from None
-
-
-def _lines(stream: Any) -> Iterator[bytes]:
-    rest = b""
-    for block in iter(partial(stream.read, 1 << 20), b""):
-        *lines, rest = (rest + block).split(b"\n")
-        yield from lines
-        if len(rest) >= _LONGEST_LINE:
-            yield rest[:_LONGEST_LINE]
-
-    yield rest
 
 
 def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:

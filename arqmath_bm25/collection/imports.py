@@ -25,16 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from arqmath_bm25.analysis.settings import VERSION
-from arqmath_bm25.collection.file_collection import (
-    COPIED,
-    folder_name,
-    listed_sources,
-    tell_of_changes,
-    write_files,
-)
+from arqmath_bm25.collection.file_collection import folder_name, write_files
 from arqmath_bm25.collection.folder_texts import inside
 from arqmath_bm25.collection.kept_rows import FormerRows
-from arqmath_bm25.collection.listing import Listing
+from arqmath_bm25.collection.listing import COPIED, Listing, listed
 from arqmath_bm25.collection.own_documents import (
     CORPUS,
     IRDS,
@@ -44,7 +38,7 @@ from arqmath_bm25.collection.own_documents import (
 )
 from arqmath_bm25.collection.source_files import OF_BOOKS
 from arqmath_bm25.core.building import building, patiently
-from arqmath_bm25.core.errors import InputError
+from arqmath_bm25.core.errors import InputError, some
 from arqmath_bm25.core.manifest import MANIFEST, Manifest, content_digest
 from arqmath_bm25.core.stores import (
     readable_manifest,
@@ -124,19 +118,6 @@ def import_of_rows(rows: Iterable[Mapping[str, Any]], name: str | None) -> Impor
     return Import(name, {"rows": digest}, partial(write_corpus, documents))
 
 
-def imported(
-    data: str | Path | Import,
-    indexes: Path,
-    whole: bool,
-    read_all: bool = False,
-    everything: bool = False,
-    workers: Workers = HERE,
-) -> Path:
-    """Return the store with the rows of DATA as it is now; with `read_all`, every byte is read."""
-    found = importing(data, indexes, whole, read_all, everything, workers)
-    return found.ensure(indexes, read_all)
-
-
 def importing(
     data: str | Path | Import,
     indexes: Path,
@@ -147,8 +128,8 @@ def importing(
 ) -> Import:
     """Return the import of DATA as it is now, which may not have been written yet.
 
-    With `everything`, files that a .gitignore of the folder names are read too. `workers` of this
-    machine read the files.
+    With `read_all` every byte is read; with `everything`, also files that a .gitignore of the
+    folder names. `workers` of this machine read the files.
     """
     if isinstance(data, Import):
         return data
@@ -234,7 +215,7 @@ class Inputs:
         if not read_all:
             known = before.get("files", {})
 
-        listing = listed_sources(data, folder.parents[1], everything)
+        listing = listed(data, folder.parents[1], everything)
         root = listing.real_root
         own = set(listing.names)
         beside = [name for name in [*COPIED, *known] if name not in own]
@@ -265,8 +246,18 @@ class Inputs:
 
     def tell_of_changes(self) -> None:
         """Report the files that changed since the last import."""
-        if "files" in self.before:
-            tell_of_changes(self.data, _contents(self.before["files"]), _contents(self.states))
+        from arqmath_bm25.core.progress import tell
+
+        now = _contents(self.states)
+        before = _contents(self.before.get("files", self.states))
+        names = {
+            "changed": [name for name in now if before.get(name, now[name]) != now[name]],
+            "added": [name for name in now if name not in before],
+            "removed": [name for name in before if name not in now],
+        }
+        said = [f"{change} {some(files)}" for change, files in names.items() if files]
+        if said:
+            tell(f"{self.data}: files since the last time: {'; '.join(said)}")
 
     def note(self, folder: Path, store: Path) -> None:
         """Remember the digests and the import, and remove former imports of this path."""

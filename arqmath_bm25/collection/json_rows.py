@@ -20,11 +20,13 @@ def _check(premise_id: str) -> str:
     return premise_id
 
 
+def _only(kind: type) -> AfterValidator:
+    """Return what replaces other values: rows of other programs may have any of our names."""
+    return AfterValidator(lambda value: value if isinstance(value, kind) else kind())
+
+
 _Name = Annotated[str, Field(coerce_numbers_to_str=True)]
-# Rows of other programs may have something else of these names.
-_SourceName = Annotated[Any, AfterValidator(lambda value: value if isinstance(value, str) else "")]
-_SourceLine = Annotated[Any, AfterValidator(lambda value: value if isinstance(value, int) else 0)]
-_SourceIds = Annotated[Any, AfterValidator(lambda value: value if isinstance(value, dict) else {})]
+_SourceName = Annotated[Any, _only(str)]
 _PremiseId = Annotated[str, AfterValidator(_check)]
 _Text = Annotated[str, Field(pattern=r"\S")]
 
@@ -43,8 +45,8 @@ class DocumentRow(BaseModel):
     as_post: _SourceName = ""
     type: _SourceName = ""
     file: _SourceName = ""
-    line: _SourceLine = 0
-    label_ids: _SourceIds = {}
+    line: Annotated[Any, _only(int)] = 0
+    label_ids: Annotated[Any, _only(dict)] = {}
 
 
 class JudgmentRow(BaseModel):

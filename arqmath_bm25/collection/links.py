@@ -15,7 +15,7 @@ import numpy as np
 from arqmath_bm25.collection.activity import KINDS as DUMPS
 from arqmath_bm25.collection.activity import good_rows, is_id
 from arqmath_bm25.collection.dump import check, written_rows
-from arqmath_bm25.core.arrays import Ints
+from arqmath_bm25.core.arrays import Ints, rows_of
 
 # How a post relates to another: twice the LinkTypeId, and 1 more for the target of a link.
 DUPLICATE = 6
@@ -64,9 +64,7 @@ class PostLinks:
 
     def rows_of(self, post: int) -> list[list[int]]:
         """Return the posts linked with a post, and the kind of each link."""
-        posts = self.rows[:, 0]
-        begin, end = np.searchsorted(posts, [post, post + 1])
-        linked: list[list[int]] = self.rows[begin:end, 1:].tolist()
+        linked: list[list[int]] = self.rows[rows_of(self.rows[:, 0], post), 1:].tolist()
         return linked
 
     def of(self, post: int) -> list[int]:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
@@ -23,11 +22,13 @@ from arqmath_bm25.collection.book_macros import CONFIGURATIONS, configured
 from arqmath_bm25.collection.folder_texts import inside, text_of
 from arqmath_bm25.collection.kept_rows import FormerRows
 from arqmath_bm25.collection.own_documents import LONGEST_ID, QRELS, QUERIES
+from arqmath_bm25.collection.source_files import READERS
 from arqmath_bm25.collection.taken_in import Plan, planned
 from arqmath_bm25.core.building import PAGES
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.tables import read_table
 
+COPIED = (QUERIES, *QRELS, "macros.tex")
 _TABLE: dict[str, Any] = read_table(__file__)
 _PACKAGES = frozenset(_TABLE["packages"].split())
 _WRITERS: dict[str, list[str]] = _TABLE["writers"]
@@ -37,7 +38,7 @@ _PRETEXT = re.compile(rb"<(?:pretext|mathbook)\b")
 _HEAD = 10_000  # bytes
 _BOOK = "book.toml"  # of mdBook, above the sources
 _IGNORE = ".gitignore"
-_LONGEST = 100_000  # bytes of a configuration
+_LONGEST = 100_000  # characters of a configuration
 _FIELD = re.compile(r"[^\s\",:]+")  # a field of a row, in TSV or JSON
 # Of an id; written as in an address.
 _NO_ID = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff]+")
@@ -46,12 +47,15 @@ Rules = list[tuple[str, Any]]  # a folder, and its .gitignore as pathspec reads 
 
 @dataclass
 class Listing:
-    """The files of a folder."""
+    """The files of a folder; with `everything` no .gitignore applies."""
 
     root: Path
+    indexes: Path
+    everything: bool = False
     names: list[str] = field(default_factory=list)  # of those that are read, in order
     others: list[str] = field(default_factory=list)  # of other forms
     left_out: dict[str, str] = field(default_factory=dict)  # files and folders, with the reason
+    outputs: dict[str, str] = field(default_factory=dict)  # folders that programs write, for which
     digests: dict[str, str] = field(default_factory=dict)  # of the bytes of files
     former: FormerRows = field(default_factory=FormerRows)
 
@@ -77,10 +81,9 @@ class Listing:
         for name in self.others:
             if not name.endswith(CONFIGURATIONS):
                 continue
-            file = inside(self.root / name, self.real_root)
-            if file and file.stat().st_size < _LONGEST:
-                with suppress(InputError):
-                    found[name] = configured(text_of(file)[0], name)
+            text = self._text(name)
+            if len(text) < _LONGEST:
+                found[name] = configured(text, name)
         return {name: text for name, text in found.items() if text}
 
     def macros_of(self, name: str) -> str:
@@ -112,90 +115,17 @@ class Listing:
         """Return the name of a file in the folder by its real path."""
         return path.as_posix().removeprefix(os.path.join(self.real_root, ""))  # noqa: PTH118  # faster
 
-
-def part_id(name: str, anchor: str) -> str:
-    """Return the id of a part of a file: of at most as many bytes as an id may have."""
-    if anchor:
-        name += f"#{anchor}"
-    written = _NO_ID.sub(lambda found: quote(os.fsencode(found[0])), name)
-    encoded = written.encode()
-    if len(encoded) <= LONGEST_ID:
-        return written
-    digest = hashlib.sha256(encoded).hexdigest()[:16]
-    return f"{encoded[: LONGEST_ID - 17].decode(errors='ignore')}-{digest}"
-
-
-def ending_of(name: str) -> str:
-    """Return the ending of a name in lower case: .md, .jsonl.gz."""
-    _, *endings = name.lower().strip(".").split(".")
-    count = 2 if endings[-1:] in (["gz"], ["zst"]) else 1
-    return "".join(f".{ending}" for ending in endings[-count:])
-
-
-def listed(
-    data: Path, indexes: Path, endings: Collection[str], without: Collection[str], everything: bool
-) -> Listing:
-    """List the files of a folder with some endings, or a single file; `everything` reads all."""
-    if data.is_file():
-        return Listing(data.parent, [data.name])
-
-    listing = Listing(data)
-    walk = Walk(listing, indexes, everything)
-    names = [name for name in walk.names() if name not in without]
-    outputs = tuple(walk.outputs)
-    for output, project in walk.outputs.items():
-        written = [name for name in names if name.startswith(output)]
-        sources = (name for name in names if name.startswith(project))
-        if written and any(
-            ending_of(name) in endings and not name.startswith(outputs) for name in sources
-        ):
-            names = [name for name in names if not name.startswith(output)]
-            listing.left_out[output] = f"{len(written):,} files written from sources that are read"
-    found = set(names)
-    for name in names:
-        source = f"{name[:-4]}.tex"
-        ending = ending_of(name)
-        if ending not in endings or (ending == ".xml" and not is_source(data / name)):
-            listing.others.append(name)
-        elif name.lower().endswith(".pdf") and source in found:
-            listing.left_out[name] = f"{source} is read"
-        else:
-            listing.names.append(name)
-    return listing
-
-
-def is_source(path: Path) -> bool:
-    """Return whether a file with an ending of sources is one: of XML, only PreTeXt is."""
-    if path.suffix.lower() != ".xml":
-        return True
-    try:
-        with path.open("rb") as file:
-            return _PRETEXT.search(file.read(_HEAD)) is not None
-    except OSError:
-        return False
-
-
-class Walk:
-    """Lists a folder and notes the files left out; with `everything` no .gitignore applies."""
-
-    def __init__(self, listing: Listing, indexes: Path, everything: bool = False) -> None:
-        self.outputs: dict[str, str] = {}  # folders that programs write, and of which project
-        self._listing = listing
-        self._root = listing.real_root
-        self._indexes = os.path.realpath(indexes)
-        self._everything = everything
-
-    def names(self) -> Iterator[str]:
-        """Yield the names of the files, in order; no folder is a link."""
+    def walk(self) -> Iterator[str]:
+        """Yield the names of the files, in order, and note those left out; no folder is a link."""
         folders: list[tuple[str, Rules]] = [("", [])]
         while folders:
             folder, rules = folders.pop()
             entries = self._entries(folder)
             names = {entry.name for entry in entries}
             if folder and any(name.startswith(PAGES) for name in names):
-                self._listing.left_out[folder] = "pages that this program wrote"
+                self.left_out[folder] = "pages that this program wrote"
                 continue
-            if not self._everything:
+            if not self.everything:
                 rules = rules + self._rules(folder, names)
                 self._note_outputs(folder, names)
             inner = []
@@ -206,7 +136,7 @@ class Walk:
                 is_folder = entry.is_dir(follow_symlinks=False)
                 why = self._why_not(name, entry, is_folder, rules, names)
                 if why:
-                    self._listing.left_out[name] = why
+                    self.left_out[name] = why
                 elif is_folder:
                     inner.append((f"{name}/", rules))
                 else:
@@ -215,10 +145,10 @@ class Walk:
 
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
         try:
-            with os.scandir(self._root / folder) as found:
+            with os.scandir(self.real_root / folder) as found:
                 return sorted(found, key=attrgetter("name"))
         except OSError as error:
-            self._listing.left_out[folder] = f"the folder cannot be read: {error.strerror}"
+            self.left_out[folder] = f"the folder cannot be read: {error.strerror}"
             return []
 
     def _why_not(
@@ -227,17 +157,17 @@ class Walk:
         """Return why a file or folder is left out; "" if it is not."""
         if is_folder and entry.name in _PACKAGES:
             return "packages or builds"
-        if is_folder and os.path.realpath(entry.path) == self._indexes:
+        if is_folder and os.path.realpath(entry.path) == os.path.realpath(self.indexes):
             return "the indexes"
         is_regular = is_folder or entry.is_file(follow_symlinks=False)
-        if not is_regular and not inside(Path(entry.path), self._root):
+        if not is_regular and not inside(Path(entry.path), self.real_root):
             return "no regular file of this folder"
-        if self._everything:
+        if self.everything:
             return ""
         if entry.name in _OF_SPHINX and not names.isdisjoint(_SPHINX):
             return "written by Sphinx"
         if entry.name == "SUMMARY.md":
-            book = self._root / Path(name).parent.parent / _BOOK
+            book = self.real_root / Path(name).parent.parent / _BOOK
             if book.is_file():
                 return "the contents of a book"
         for folder, spec in reversed(rules):
@@ -273,7 +203,66 @@ class Walk:
 
     def _text(self, name: str) -> str:
         try:
-            file = inside(self._root / name, self._root)
+            file = inside(self.real_root / name, self.real_root)
             return text_of(file)[0] if file else ""
         except InputError:
             return ""
+
+
+def part_id(name: str, anchor: str) -> str:
+    """Return the id of a part of a file: of at most as many bytes as an id may have."""
+    if anchor:
+        name += f"#{anchor}"
+    written = _NO_ID.sub(lambda found: quote(os.fsencode(found[0])), name)
+    encoded = written.encode()
+    if len(encoded) <= LONGEST_ID:
+        return written
+    digest = hashlib.sha256(encoded).hexdigest()[:16]
+    return f"{encoded[: LONGEST_ID - 17].decode(errors='ignore')}-{digest}"
+
+
+def ending_of(name: str) -> str:
+    """Return the ending of a name in lower case: .md, .jsonl.gz."""
+    _, *endings = name.lower().strip(".").split(".")
+    count = 2 if endings[-1:] in (["gz"], ["zst"]) else 1
+    return "".join(f".{ending}" for ending in endings[-count:])
+
+
+def listed(data: Path, indexes: Path, everything: bool = False) -> Listing:
+    """List the files of a folder that are read, or a single file."""
+    if data.is_file():
+        return Listing(data.parent, indexes, names=[data.name])
+
+    listing = Listing(data, indexes, everything)
+    names = [name for name in listing.walk() if name not in COPIED]
+    outputs = tuple(listing.outputs)
+    for output, project in listing.outputs.items():
+        written = [name for name in names if name.startswith(output)]
+        sources = (name for name in names if name.startswith(project))
+        if written and any(
+            ending_of(name) in READERS and not name.startswith(outputs) for name in sources
+        ):
+            names = [name for name in names if not name.startswith(output)]
+            listing.left_out[output] = f"{len(written):,} files written from sources that are read"
+    found = set(names)
+    for name in names:
+        source = f"{name[:-4]}.tex"
+        if not is_source(data / name):
+            listing.others.append(name)
+        elif name.lower().endswith(".pdf") and source in found:
+            listing.left_out[name] = f"{source} is read"
+        else:
+            listing.names.append(name)
+    return listing
+
+
+def is_source(path: Path) -> bool:
+    """Return whether a file is a source by its ending; of XML, only PreTeXt is."""
+    ending = ending_of(path.name)
+    if ending != ".xml":
+        return ending in READERS
+    try:
+        with path.open("rb") as file:
+            return _PRETEXT.search(file.read(_HEAD)) is not None
+    except OSError:
+        return False

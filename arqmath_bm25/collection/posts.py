@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from html import unescape
 from itertools import groupby
@@ -23,7 +22,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from arqmath_bm25.collection.dump import ID, read_places, scan_places
-from arqmath_bm25.core.arrays import Flags, Ints, lookup
+from arqmath_bm25.core.arrays import Flags, Ints, lookup, rows_of
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.tested import read_array, write_checksums
 from arqmath_bm25.core.workers import HERE, Workers
@@ -177,11 +176,6 @@ class PostTable:
         return int(self._is_answer.sum())
 
     @property
-    def questions(self) -> Ints:
-        """Numbers of the questions, in the order of the table."""
-        return self.ids[np.flatnonzero(self._places[:, 2] == QUESTION)]
-
-    @property
     def answers(self) -> Ints:
         """Numbers of the answers, in the order of the table."""
         return self.ids[self._is_answer]
@@ -221,12 +215,6 @@ class PostTable:
         """Return a table of the posts in rows `start` … `end` - 1."""
         return PostTable(self.path, self._places[start:end])
 
-    def subset(self, post_ids: Iterable[int]) -> PostTable:
-        """Return a table of some posts, in the order of this one, without unknown posts."""
-        rows = self.find(np.fromiter(post_ids, np.int64))
-        known = np.unique(rows[rows >= 0])
-        return PostTable(self.path, self._places[known])
-
     def threads(self) -> Iterator[Thread]:
         """Read all threads in the order of the table."""
         for _, group in groupby(self._posts(), itemgetter(0)):
@@ -244,10 +232,7 @@ class PostTable:
         return list(map(str, self._places_of_thread(number)[:, 1].tolist()))
 
     def _places_of_thread(self, number: int) -> Ints:
-        threads = self._places[:, 0]
-        begin = bisect_left(threads, number)
-        end = bisect_right(threads, number, begin)
-        return self._places[begin:end]
+        return self._places[rows_of(self._places[:, 0], number)]
 
     def _posts(self) -> Iterator[tuple[int, Post]]:
         """Read every post of the table, with the number of its thread."""

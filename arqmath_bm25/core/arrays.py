@@ -3,6 +3,7 @@
 import errno
 import os
 import sys
+from bisect import bisect_left, bisect_right
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -32,6 +33,12 @@ def lookup(ascending: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[np.in
     """Return the place of each value in an array that is not empty, and whether it is there."""
     rows = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
     return rows, ascending[rows] == values
+
+
+def rows_of(column: NDArray[Any], value: int) -> slice:
+    """Return the rows of an ascending column that hold a value."""
+    begin = bisect_left(column, value)  # NumPy would copy the column of a table.
+    return slice(begin, bisect_right(column, value, begin))
 
 
 def distinct(numbers: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], Int32s]:

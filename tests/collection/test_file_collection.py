@@ -17,9 +17,9 @@ from program import arqmath, printed, refused
 
 import arqmath_bm25 as arq
 from arqmath_bm25.collection.collection import Collection
-from arqmath_bm25.collection.imports import imported
 from arqmath_bm25.collection.own_documents import corpus_in, read_documents
 from arqmath_bm25.core.errors import InputError
+from tests.support.importing import imported
 
 FILES = {
     "week1.tex": r"\section{Limits}\label{sec:limits} A sequence $x_n$ converges."
@@ -53,7 +53,7 @@ def documents(directory: Path) -> dict[str, tuple[str, ...]]:
 
 
 def test_every_part_is_a_document_and_references_are_ids(notes: Path, tmp_path: Path) -> None:
-    assert documents(imported(notes, tmp_path / "i", False)) == {
+    assert documents(imported(notes, tmp_path / "i")) == {
         "a%20page.html#compact": (),
         "note.txt": (),
         "sub/groups.md#lagrange": (),
@@ -72,7 +72,7 @@ def test_a_file_that_another_takes_in_is_no_document_and_gives_it_its_labels(
     (notes / "main.tex").write_text(r"A book. \input{chapter}")
     (notes / "series.tex").write_text(r"\section{Series}\label{sec:limits} See \ref{sec:limits}.")
     (notes / "words.tex").write_text(r"As in \ref{sec:limits}.")
-    assert documents(imported(notes, tmp_path / "i", False)) == {
+    assert documents(imported(notes, tmp_path / "i")) == {
         "main.tex": (),
         "main.tex#sec:limits": (),
         "series.tex#sec:limits": (),
@@ -129,8 +129,8 @@ def test_it_is_said_which_files_differ_from_those_of_the_last_index(
     (notes / "week2.tex").unlink()
     for number in range(6):
         (notes / f"new{number}.md").write_text("# New\n\nGroups.\n")
-    added = "new0.md, new1.md, new2.md, new3.md, new4.md, …"
-    changes = f"1 changed (note.txt), 6 added ({added}), 1 removed (week2.tex)"
+    added = "new0.md, new1.md, new2.md, new3.md, new4.md, … (6 in all)"
+    changes = f"changed note.txt; added {added}; removed week2.tex"
     assert f"notes: files since the last time: {changes}" in printed(*index)
     assert "since the last time" not in printed(*index)
 
@@ -165,7 +165,7 @@ def test_a_changed_file_that_another_takes_in_is_noticed(tmp_path: Path) -> None
         texts = []
         for words in ("Series.", "Integrals."):
             (tmp_path / "part.inc").write_text(words)
-            corpus = corpus_in(imported(given, tmp_path / ".i", False))
+            corpus = corpus_in(imported(given, tmp_path / ".i"))
             assert corpus is not None
             texts.append(corpus.read_text())
         assert "Series." in texts[0]
@@ -174,22 +174,22 @@ def test_a_changed_file_that_another_takes_in_is_noticed(tmp_path: Path) -> None
 
 def test_a_whole_file_is_one_document_if_asked_for(notes: Path, tmp_path: Path) -> None:
     names = ["a%20page.html", "note.txt", "week1.tex", "week2.tex", "sub/groups.md"]
-    assert list(documents(imported(notes, tmp_path / "i", True))) == names
-    assert len(documents(imported(notes, tmp_path / "i", False))) == 6
+    assert list(documents(imported(notes, tmp_path / "i", whole=True))) == names
+    assert len(documents(imported(notes, tmp_path / "i"))) == 6
 
 
 def test_two_folders_of_one_name_never_meet(notes: Path, tmp_path: Path) -> None:
     other = tmp_path / "other" / "notes"
     other.mkdir(parents=True)
     (other / "a.txt").write_text("words")
-    stores = [imported(data, tmp_path / "i", False) for data in (notes, other)]
+    stores = [imported(data, tmp_path / "i") for data in (notes, other)]
     assert stores[0] != stores[1]
     assert [Collection(data, tmp_path / "i").name for data in (notes, other)] == ["notes"] * 2
-    assert [imported(data, tmp_path / "i", False) for data in (notes, other)] == stores
+    assert [imported(data, tmp_path / "i") for data in (notes, other)] == stores
 
 
 def test_a_moved_folder_finds_its_import_again(notes: Path, tmp_path: Path) -> None:
-    before = imported(notes, tmp_path / "i", False)
+    before = imported(notes, tmp_path / "i")
     (tmp_path / "elsewhere").mkdir()
     notes.rename(tmp_path / "elsewhere" / "notes")
     assert Collection(tmp_path / "elsewhere" / "notes", tmp_path / "i").layout.data == before
@@ -202,17 +202,17 @@ def test_a_former_import_of_the_same_path_goes_unless_it_is_open(
     shutil.copytree(notes, copy, symlinks=True)
     indexes = tmp_path / "i"
     place = ("--indexes", indexes, "--engine", "flat")
-    first = imported(notes, indexes, False)
+    first = imported(notes, indexes)
     arqmath("index", "docs", "--data", notes, *place)
 
     (notes / "note.txt").write_text("Twin primes.")
-    second = imported(notes, indexes, False)
+    second = imported(notes, indexes)
     assert first.exists()  # until the second has an index, which takes over what it can
     opened = arq.Collection(notes, indexes).index("docs", engine="flat")
     assert first.exists() is False
     (notes / "note.txt").write_text("No primes.")
-    imported(copy, indexes, False)  # which is like the first
-    imported(notes, indexes, False)
+    imported(copy, indexes)  # which is like the first
+    imported(notes, indexes)
     assert first.exists()
     assert second.exists()
     assert opened.document("note.txt")["text"] == "Twin primes."
@@ -229,12 +229,12 @@ def test_a_former_import_of_the_same_path_goes_unless_it_is_open(
 
 
 def test_a_changed_file_of_the_same_size_and_time_is_noticed(notes: Path, tmp_path: Path) -> None:
-    before = imported(notes, tmp_path / "i", False)
+    before = imported(notes, tmp_path / "i")
     note = notes / "note.txt"
     status = note.stat()
     note.write_text(note.read_text().replace("many", "more"))
     os.utime(note, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert imported(notes, tmp_path / "i", False) != before
+    assert imported(notes, tmp_path / "i") != before
 
 
 def test_a_collection_opens_no_file_for_writing(
@@ -285,7 +285,7 @@ def test_a_folder_without_words_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "empty.md").write_text("\n")
     with pytest.raises(InputError, match="there are no words"):
-        imported(tmp_path / "notes", tmp_path / "i", False)
+        imported(tmp_path / "notes", tmp_path / "i")
 
 
 def test_distributions_and_corpora_are_no_folders_of_files(tmp_path: Path, lite: Path) -> None:
@@ -310,7 +310,7 @@ def tables(folder: Path) -> list[Path]:
 
 def test_tables_are_read_as_rows(tmp_path: Path) -> None:
     for path in tables(tmp_path):
-        corpus = corpus_in(imported(path, tmp_path / "i", False))
+        corpus = corpus_in(imported(path, tmp_path / "i"))
         assert corpus is not None
         read = [(row.doc_id, row.title, row.text) for row, _ in read_documents(corpus)]
         assert read == [(row["id"], row.get("title", ""), row["text"]) for row in ROWS]
@@ -324,7 +324,7 @@ def test_parquet_and_zst_are_read_as_rows(tmp_path: Path) -> None:
     with pa.output_stream(str(tmp_path / "more.jsonl.zst"), compression="zstd") as file:
         file.write("".join(json.dumps(row) + "\n" for row in ROWS).encode())
     for name in ("rows.parquet", "more.jsonl.zst"):
-        corpus = corpus_in(imported(tmp_path / name, tmp_path / "i", False))
+        corpus = corpus_in(imported(tmp_path / name, tmp_path / "i"))
         assert corpus is not None
         assert [row.doc_id for row, _ in read_documents(corpus)] == ["1", "2"]
 
@@ -342,7 +342,7 @@ def test_parquet_and_zst_are_read_as_rows(tmp_path: Path) -> None:
 def test_a_faulty_table_is_one_message(name: str, content: bytes, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=r"a(\.csv|\.jsonl)?"):
-        imported(tmp_path / name, tmp_path / "i", False)
+        imported(tmp_path / name, tmp_path / "i")
     assert not list((tmp_path / "i").rglob("*.jsonl"))
 
 
@@ -354,7 +354,7 @@ def test_statements_ask_for_what_their_proofs_refer_to(tmp_path: Path) -> None:
         "\\begin{theorem}\\label{thm:b}A claim after \\ref{lem:a}.\\end{theorem}\n"
         "\\begin{proof}By \\cref{lem:a}, secretly.\\end{proof}\n"
     )
-    directory = imported(folder, tmp_path / "i", False)
+    directory = imported(folder, tmp_path / "i")
     ((query, _),) = read_documents(directory / "queries.jsonl")
     assert query.doc_id == "a.tex#thm:b"
     assert query.excluded == ("a.tex#thm:b",)
@@ -364,7 +364,7 @@ def test_statements_ask_for_what_their_proofs_refer_to(tmp_path: Path) -> None:
     assert judgments[1:] == ["a.tex#thm:b\ta.tex#lem:a\t1"]
 
     (folder / "queries.jsonl").write_text('{"id": "q", "text": "mine"}\n')
-    ((query, _),) = read_documents(imported(folder, tmp_path / "i", False) / "queries.jsonl")
+    ((query, _),) = read_documents(imported(folder, tmp_path / "i") / "queries.jsonl")
     assert query.text == "mine"
 
 
@@ -429,7 +429,7 @@ def test_a_file_that_is_taken_in_may_come_later(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "week.tex").write_text(r"\section{A} Limits. \input{part.inc}")
-    imported(notes, tmp_path / "i", False)
+    imported(notes, tmp_path / "i")
     (notes / "part.inc").write_text("Series.")
-    corpus = imported(notes, tmp_path / "i", False) / "corpus.jsonl"
+    corpus = imported(notes, tmp_path / "i") / "corpus.jsonl"
     assert "Series." in corpus.read_text()

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from program import printed
 
-from arqmath_bm25.collection.file_collection import listed_sources
-from arqmath_bm25.collection.imports import imported
+from arqmath_bm25.collection.listing import listed
 from arqmath_bm25.collection.own_documents import corpus_in, read_documents
 from arqmath_bm25.core.errors import InputError
+from tests.support.importing import imported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ def write(folder: Path, files: Files) -> Path:
 
 
 def ids_of(data: Path, indexes: Path) -> list[str]:
-    corpus = corpus_in(imported(data, indexes, False))
+    corpus = corpus_in(imported(data, indexes))
     assert corpus is not None
     return [document.doc_id for document, _ in read_documents(corpus)]
 
@@ -62,7 +62,7 @@ def test_of_main_files_with_the_same_chapters_one_is_read(tmp_path: Path) -> Non
             ),
         },
     )
-    plan = listed_sources(folder, tmp_path / "i").plan
+    plan = listed(folder, tmp_path / "i").plan
     assert [path.name for path in plan.inputs] == ["book.tex", "lecture.tex"]
     assert plan.left_out == {
         "book-letter.tex": "its chapters are those of book.tex",
@@ -80,7 +80,7 @@ def test_main_files_may_share_the_document_itself(tmp_path: Path) -> None:
     files["main.tex"] = main_file("Book", "one", "two").partition("\n")[2]
     folder = write(tmp_path / "book", files)
     assert ids_of(folder, tmp_path / "i") == ["book-a4.tex#one", "book-a4.tex#two"]
-    plan = listed_sources(folder, tmp_path / "i").plan
+    plan = listed(folder, tmp_path / "i").plan
     assert [path.name for path in plan.inputs] == ["book-a4.tex"]
 
 
@@ -134,7 +134,7 @@ def test_a_copy_that_a_query_names_stays(tmp_path: Path) -> None:
 def test_what_programs_wrote_from_sources_is_left_out(
     tmp_path: Path, files: Files, read: list[str]
 ) -> None:
-    listing = listed_sources(write(tmp_path / "notes", files), tmp_path / "i")
+    listing = listed(write(tmp_path / "notes", files), tmp_path / "i")
     assert listing.names == read
     hidden = {name for name in files if name.startswith(".") or "/." in name}
     left_out = {
@@ -148,7 +148,7 @@ def test_what_programs_wrote_from_sources_is_left_out(
 def test_everything_can_be_read(tmp_path: Path) -> None:
     files: Files = {".gitignore": "a.md", "a.md": GOOD, "mkdocs.yml": "", "site/i.html": GOOD}
     folder = write(tmp_path / "notes", files)
-    assert listed_sources(folder, tmp_path, True).names == ["a.md", "site/i.html"]
+    assert listed(folder, tmp_path, True).names == ["a.md", "site/i.html"]
 
 
 def test_what_is_ignored_is_read_when_asked_and_only_then(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from arqmath_bm25.analysis.formal import FORMAL, language_of
 from arqmath_bm25.collection.formal_files import formal_parts
-from arqmath_bm25.collection.imports import imported
+from tests.support.importing import imported
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,7 +80,7 @@ def test_a_folder_refers_by_the_names_in_proofs(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "Lattice.lean").write_text(LATTICE, encoding="utf-8")
-    corpus = imported(folder, tmp_path / "i", False) / "corpus.jsonl"
+    corpus = imported(folder, tmp_path / "i") / "corpus.jsonl"
     rows = [json.loads(line) for line in corpus.read_text(encoding="utf-8").splitlines()]
 
     by_id = {row["doc_id"]: row for row in rows}
@@ -173,7 +173,7 @@ def test_verilog_and_outputs_are_left_out(tmp_path: Path, caplog: pytest.LogCapt
     (folder / "Turned.v").write_text(SCRIPT)
     (folder / "adder.v").write_text("/* An adder. */\n// one bit\nmodule adder(input a);\n")
     (folder / "clock.v").write_text("`timescale 1ns / 1ps\n")
-    corpus = imported(folder, tmp_path / "i", False) / "corpus.jsonl"
+    corpus = imported(folder, tmp_path / "i") / "corpus.jsonl"
 
     ids = [json.loads(line)["doc_id"] for line in corpus.read_text().splitlines()]
     assert ids == [

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from arqmath_bm25.collection import file_collection
-from arqmath_bm25.collection.imports import imported
 from arqmath_bm25.core.workers.local import Processes
+from tests.support.importing import imported
 
 FILES = {
     "intro.md": "# Groups\n\nOf order $n$, see @thm-x.\n\n# Rings\n\nAn ideal $I$.\n",
@@ -65,10 +65,10 @@ def test_two_processes_read_what_one_reads(
 ) -> None:
     monkeypatch.setattr(file_collection, "_PER_JOB", 1)
     notes = written(tmp_path / "notes", FILES | {"cut.ipynb": '{"cells": '})
-    alone = content(imported(notes, tmp_path / "one", False))
+    alone = content(imported(notes, tmp_path / "one"))
     said = capsys.readouterr().err
     with closing(Processes(2)) as workers:
-        assert content(imported(notes, tmp_path / "two", False, workers=workers)) == alone
+        assert content(imported(notes, tmp_path / "two", workers=workers)) == alone
     assert capsys.readouterr().err == said
     assert "expected a Jupyter notebook" in said
 
@@ -81,16 +81,16 @@ def test_the_processes_that_read_files_stay_for_the_index(
     with closing(Processes(2)) as workers:
         processes = partial(workers.map, eval, ["__import__('os').getpid()"] * 20)
         before = set(processes())
-        imported(notes, tmp_path / "i", False, workers=workers)
+        imported(notes, tmp_path / "i", workers=workers)
         assert before.intersection(processes())
 
 
 def test_only_the_saved_file_is_read_again(tmp_path: Path, read: list[str]) -> None:
     notes = written(tmp_path / "notes", FILES)
-    imported(notes, tmp_path / "i", False)
+    imported(notes, tmp_path / "i")
     del read[:]
     (notes / "intro.md").write_text("\n\n# Fields\n\nAnother text.\n")
-    imported(notes, tmp_path / "i", False)
+    imported(notes, tmp_path / "i")
     assert read == ["intro.md"]
 
 
@@ -98,27 +98,27 @@ def test_a_file_is_read_again_when_what_it_takes_in_is_saved(
     tmp_path: Path, read: list[str]
 ) -> None:
     notes = written(tmp_path / "notes", FILES)
-    imported(notes, tmp_path / "i", False)
+    imported(notes, tmp_path / "i")
     del read[:]
     (notes / "book" / "one.tex").write_text("Another chapter.")
-    imported(notes, tmp_path / "i", False)
+    imported(notes, tmp_path / "i")
     assert read == ["book/main.tex"]
 
 
 def test_a_file_is_read_again_when_what_it_lacked_is_there(tmp_path: Path, read: list[str]) -> None:
     notes = written(tmp_path / "notes", {"a.tex": "A. \\input{b}", "c.tex": "C."})
-    imported(notes, tmp_path / "i", False)
+    imported(notes, tmp_path / "i")
     del read[:]
     (notes / "b.tex").write_text("It is there.")
-    assert "It is there" in (imported(notes, tmp_path / "i", False) / "corpus.jsonl").read_text()
+    assert "It is there" in (imported(notes, tmp_path / "i") / "corpus.jsonl").read_text()
     assert read == ["a.tex"]
 
 
 def test_other_options_take_nothing_over(tmp_path: Path, read: list[str]) -> None:
     notes = written(tmp_path / "notes", FILES)
-    imported(notes, tmp_path / "i", False)
+    imported(notes, tmp_path / "i")
     count = len(read)
-    imported(notes, tmp_path / "i", True)
+    imported(notes, tmp_path / "i", whole=True)
     assert len(read) == 2 * count
 
 
@@ -128,10 +128,10 @@ def test_what_is_damaged_is_not_taken_over(
     tmp_path: Path, name: str, harm: Callable[[Path], object]
 ) -> None:
     notes = written(tmp_path / "notes", FILES)
-    harm(imported(notes, tmp_path / "i", False) / name)
+    harm(imported(notes, tmp_path / "i") / name)
     (notes / "plain.txt").write_text("Another text.")
-    anew = content(imported(notes, tmp_path / "anew", False))
-    assert content(imported(notes, tmp_path / "i", False)) == anew
+    anew = content(imported(notes, tmp_path / "anew"))
+    assert content(imported(notes, tmp_path / "i")) == anew
 
 
 def edit(folder: Path, chance: random.Random, number: int) -> None:
@@ -174,8 +174,8 @@ def check_edits(tmp_path: Path, rounds: int) -> None:
     chance = random.Random(69)
     notes = written(tmp_path / "notes", FILES)
     for number in range(rounds):
-        kept = content(imported(notes, tmp_path / "i", False))
-        assert kept == content(imported(notes, tmp_path / f"anew-{number}", False))
+        kept = content(imported(notes, tmp_path / "i"))
+        assert kept == content(imported(notes, tmp_path / f"anew-{number}"))
         for _ in range(chance.randint(1, 3)):
             edit(notes, chance, number)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arqmath_bm25.analysis.html import Formula, read_body
-from arqmath_bm25.collection.file_collection import listed_sources
+from arqmath_bm25.collection.listing import listed
 from arqmath_bm25.collection.source_files import FilePart, read_source
 from arqmath_bm25.core.errors import InputError
 
@@ -63,7 +63,7 @@ def test_a_book_of_pretext(tmp_path: Path) -> None:
         r"\{x_n \mid n < 3\}", r"\begin{aligned}a & = b\\c & = d\end{aligned}"
     ]  # fmt: skip
     assert parts["thm-bw"].references == ("lem-a",)
-    plan = listed_sources(book, tmp_path / "i").plan
+    plan = listed(book, tmp_path / "i").plan
     assert [path.name for path in plan.inputs] == ["main.ptx"]
 
 

@@ -14,11 +14,11 @@ import pytest
 from serving import Client, folder_site, page, running
 
 from arqmath_bm25.collection import pdf_files
-from arqmath_bm25.collection.imports import imported
 from arqmath_bm25.collection.listing import listed
 from arqmath_bm25.collection.own_documents import UserDocument, corpus_in, read_documents
 from arqmath_bm25.collection.source_files import READERS, read_source
 from arqmath_bm25.core.errors import InputError
+from tests.support.importing import imported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,7 +80,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 
 def documents(data: Path, indexes: Path) -> dict[str, UserDocument]:
-    corpus = corpus_in(imported(data, indexes, False))
+    corpus = corpus_in(imported(data, indexes))
     assert corpus is not None
     return {document.doc_id: document for document, _ in read_documents(corpus)}
 
@@ -226,7 +226,7 @@ def test_a_pdf_of_a_source_is_left_out(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(NOTES)
     (tmp_path / "a.tex").write_text("\\section{Sums}\nThe sum of numbers.\n")
-    files = listed(tmp_path, tmp_path / "indexes", READERS, (), False)
+    files = listed(tmp_path, tmp_path / "indexes")
     assert files.left_out == {"a.pdf": "a.tex is read"}
     assert files.names == ["a.tex", "b.pdf", "sub/a.PDF"]
 

@@ -177,14 +177,6 @@ def test_two_processes_scan_what_one_does(monkeypatch: pytest.MonkeyPatch) -> No
     assert sum(steps) == 2 * path.stat().st_size
 
 
-def test_a_subset_has_what_the_collection_has_of_it(tmp_path: Path) -> None:
-    table = PostTable.scan(dump(tmp_path / "x", QUESTION.format(1), ANSWER.format(2, 1)))
-    subset = table.subset([2, 5])
-    assert subset.ids.tolist() == [2]
-    assert subset.read("2") == table.read("2")
-    assert subset.read("1") is None
-
-
 def test_all_attributes_are_read_where_present() -> None:
     posts = PostTable.scan(SAMPLE / "Collection" / "Posts.V1.3.xml")
     threads = list(posts.threads())
