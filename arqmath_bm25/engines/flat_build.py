@@ -126,17 +126,15 @@ class FlatPart:
             starts = np.searchsorted(trees_of_terms[order], np.arange(len(trees) + 1))
             terms_of_trees[spelling] = starts, terms[order]
 
-        arrays = {"ids": np.array(self._ids, np.bytes_), "groups": groups}
+        fields = {}
         statistics = {}
         for name, field in self._fields.items():
             weights = group_sizes if field.shared else single
             terms, rows = self._terms_and_rows(field, words, terms_of_trees)
-            postings, counts = _postings(terms, rows, weights)
-            for kind, values in postings.items():
-                arrays[f"{name}.{kind}"] = values
+            fields[name], counts = _postings(terms, rows, weights)
             statistics[name] = {"shared": field.shared, **counts}
 
-        _save(file, arrays, statistics, len(group_sizes))
+        _save(file, self._ids, groups, fields, statistics)
 
     def _terms_and_rows(
         self,
@@ -164,19 +162,24 @@ class FlatPart:
 
 def _save(
     file: Path,
-    arrays: Mapping[str, npt.NDArray[Any]],
+    ids: Sequence[bytes],
+    groups: Integers,
+    fields: Mapping[str, Mapping[str, npt.NDArray[Any]]],
     statistics: Mapping[str, Mapping[str, Any]],
-    groups: int,
 ) -> None:
     """Write the arrays of a part after a table of their places."""
+    arrays: dict[str, npt.NDArray[Any]] = {"ids": np.array(ids, np.bytes_), "groups": groups}
+    for name, postings in fields.items():
+        for kind, values in postings.items():
+            arrays[f"{name}.{kind}"] = values
     places = {}  # type, offset and length of each array; one comes after the other
     offset = 0
     for name, values in arrays.items():
         places[name] = values.dtype.str, offset, len(values)
         offset += values.nbytes
     table = {
-        "documents": len(arrays["ids"]),
-        "groups": groups,
+        "documents": len(ids),
+        "groups": int(groups.max(initial=-1)) + 1,
         "fields": statistics,
         "arrays": places,
     }
@@ -193,9 +196,8 @@ def write_remaining(index: Path, is_left: Flags, part: Path) -> None:
     """
     meta = json.loads((index / META).read_text(encoding="utf-8"))
     rows = np.cumsum(is_left) - 1
-    count = int(is_left.sum())
     ids = IdTable(index / "ids").of(np.flatnonzero(is_left))
-    arrays = {"ids": np.array(ids, np.bytes_), "groups": np.full(count, -1, np.int32)}
+    fields = {}
     statistics = {}
     for name in meta["fields"]:
         pairs = np.fromfile(index / f"{name}.pairs", "<i4").reshape(-1, 2).astype("<i8")
@@ -212,19 +214,17 @@ def write_remaining(index: Path, is_left: Flags, part: Path) -> None:
         is_used = np.bincount(codes, minlength=len(pairs)) > 0
         used = np.flatnonzero(is_used)
         codes = (np.cumsum(is_used) - 1)[codes]
-        postings = {
+        fields[name] = {
             "terms": terms[lengths > 0],
             "starts": np.append(0, np.cumsum(lengths[lengths > 0])).astype("<i8"),
             "docs": rows[docs].astype("<i4"),
             "codes": codes.astype(smallest_kind(len(used))),
             "pairs": (pairs[:, 0] << 8 | pairs[:, 1])[used],
         }
-        for kind, values in postings.items():
-            arrays[f"{name}.{kind}"] = values
         documents = int(np.count_nonzero(np.bincount(docs)))
         tokens = int(pairs[used, 0][codes].sum())
         statistics[name] = {"shared": False, "documents": documents, "tokens": tokens}
-    _save(part, arrays, statistics, 0)
+    _save(part, ids, np.full(len(ids), -1, np.int32), fields, statistics)
 
 
 def _postings(
@@ -364,8 +364,7 @@ class _FieldPart:
         self._rows = rows
         code = np.searchsorted(pairs, part.read(f"{name}.pairs"))
         self._code = code.astype(smallest_kind(len(pairs)))
-        starts = part.read(f"{name}.starts")
-        self.postings = int(starts[-1])
+        _, _, self.postings = part.meta["arrays"][f"{name}.docs"]
 
     def cut(self, numbers: Numbers) -> list[int]:
         """Return where ranges of numbers begin among the terms, and the end."""

@@ -55,7 +55,6 @@ class PartForms(NamedTuple):
         return "".join(name for name, wanted in chosen.items() if wanted) + ".counts"
 
 
-JSON = PartForms()
 FLAT = PartForms(json=False, flat=True)
 WORDS = ".words"  # a file beside a part: in how many of its documents each word is
 

@@ -17,6 +17,7 @@ from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers import HERE
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.tasks import configured
+from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.formulas import formula_documents as documents
 from arqmath_bm25.tasks.formulas.formula_documents import InstanceTable, write_formula_documents
 
@@ -45,6 +46,7 @@ def analysed(**analysis: object) -> Task2Settings:
     return SETTINGS.model_copy(update={"analysis": chosen})
 
 
+FORMS = PartForms()
 PAIRS = analysed(layout=(2, 2))
 
 
@@ -61,7 +63,7 @@ def write(formulas: Path, to: Path, processes: int = 1) -> tuple[dict[str, int],
     """Return the counts, and of every document its layout pairs."""
     to.mkdir()
     counts = write_formula_documents(
-        formulas, PAIRS, to, to / "instances.npy", Processes(processes)
+        formulas, PAIRS, to, to / "instances.npy", Processes(processes), FORMS
     )
     parts = [part.read_text(encoding="utf-8") for part in sorted(to.glob("*.jsonl"))]
     found = [json.loads(line) for part in parts for line in part.split("\n")[:-1]]
@@ -129,7 +131,7 @@ def test_groups_without_visual_ids_are_numbered_in_the_order_of_the_rows(tmp_pat
     (tmp_path / "out").mkdir()
     source = tsv(tmp_path / "v1", "v1", rows)
     table = tmp_path / "out" / "instances.npy"
-    counts = write_formula_documents(source, PAIRS, tmp_path / "out", table, HERE)
+    counts = write_formula_documents(source, PAIRS, tmp_path / "out", table, HERE, FORMS)
     numbers: dict[str, int] = {}
     groups = [-1 - numbers.setdefault(formula, len(numbers)) for formula in formulas]
     assert counts["documents"] == len(numbers)
@@ -144,7 +146,9 @@ def test_an_id_counts_once_in_all_blocks_of_rows(tmp_path: Path) -> None:
     rows = [(n, 1, 1, "answer", "x") for n in range(1, 30_001)]  # several blocks of rows
     (tmp_path / "out").mkdir()
     source = tsv(tmp_path / "v1", "v1", [*rows, *rows[:10]])
-    counts = write_formula_documents(source, PAIRS, tmp_path / "out", tmp_path / "i.npy", HERE)
+    counts = write_formula_documents(
+        source, PAIRS, tmp_path / "out", tmp_path / "i.npy", HERE, PartForms()
+    )
     assert counts["instances"] == 30_000
     assert counts["rows with a formula id seen before"] == 10
 
@@ -203,7 +207,7 @@ def test_mathml_gives_the_same_documents(tmp_path: Path) -> None:
     parts = []
     for source, kind in ((latex, "latex"), (slt, "slt")):
         write_formula_documents(
-            source, analysed(source=kind), source, source / "instances.npy", HERE
+            source, analysed(source=kind), source, source / "instances.npy", HERE, FORMS
         )
         parts.append((source / "part-00000.jsonl").read_text(encoding="utf-8"))
     assert parts[0] == parts[1]

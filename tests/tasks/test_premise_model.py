@@ -26,8 +26,13 @@ from arqmath_bm25.core.sample_data import NLPS_SAMPLE
 from arqmath_bm25.core.workers import HERE
 from arqmath_bm25.evaluation.score import score_premises
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.cited.ridge import inverse_for, near_influence, whole_influence
-from arqmath_bm25.tasks.cited.text_kernel import TextVectors, gram
+from arqmath_bm25.tasks.cited.ridge import (
+    TextVectors,
+    gram,
+    inverse_for,
+    near_influence,
+    whole_influence,
+)
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent
 from arqmath_bm25.tasks.open_index import Index

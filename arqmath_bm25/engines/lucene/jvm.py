@@ -12,7 +12,7 @@ import re
 import resource
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
@@ -102,20 +102,6 @@ def java_variables() -> dict[str, str]:
     return {"JAVA_HOME": str(home), "JVM_PATH": str(_libjvm(home))}
 
 
-@contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables for the block; other programs that start later find their own."""
-    before = dict(os.environ)
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name in variables:
-            del os.environ[name]
-            if name in before:
-                os.environ[name] = before[name]
-
-
 @cache
 def _start() -> None:
     prepare()
@@ -124,7 +110,9 @@ def _start() -> None:
     variables = {}
     if not jnius_config.vm_running:
         variables = java_variables()
-    with _environment(variables):
+    before = dict(os.environ)
+    os.environ.update(variables)
+    try:
         pyterrier = sys.modules.get("pyterrier")
         if pyterrier and not jnius_config.vm_running:
             # Terrier's jars cannot be added later. They are not downloaded if they are missing.
@@ -134,6 +122,12 @@ def _start() -> None:
         import jnius
 
         started_class("io.anserini.index.IndexCollection")
+    finally:
+        # Other programs that start later find their own Java.
+        for name in variables:
+            del os.environ[name]
+            if name in before:
+                os.environ[name] = before[name]
     # Lucene reports its memory API on stderr. Java forgets the level of an unreferenced logger.
     logger = jnius.autoclass("java.util.logging.Logger").getLogger("org.apache.lucene")
     logger.setLevel(jnius.autoclass("java.util.logging.Level").SEVERE)

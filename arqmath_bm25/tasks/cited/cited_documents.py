@@ -188,8 +188,7 @@ class CitedRanker(Ranker):
                 'as "references", or index with a training file',
                 train="FILE",
             )
-        from arqmath_bm25.tasks.cited.ridge import References
-        from arqmath_bm25.tasks.cited.text_kernel import words_only
+        from arqmath_bm25.tasks.cited.ridge import References, words_only
 
         store = learnt_store(self._index)
         analyzer = words_only(self._settings.analysis.text)

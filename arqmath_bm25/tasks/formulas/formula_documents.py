@@ -34,7 +34,7 @@ from arqmath_bm25.core.tested import read_array, write_checksums
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.document_fields import NOTHING
-from arqmath_bm25.tasks.document_parts import JSON, PartForms, write_parts
+from arqmath_bm25.tasks.document_parts import PartForms, write_parts
 from arqmath_bm25.tasks.settings import Task2Settings
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 
@@ -49,7 +49,7 @@ def write_formula_documents(
     directory: Path,
     instances: Path,
     workers: Workers,
-    forms: PartForms = JSON,
+    forms: PartForms,
 ) -> dict[str, int]:
     """Write the documents of the formula TSVs to `directory`; return the counts.
 

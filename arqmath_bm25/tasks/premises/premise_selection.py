@@ -26,8 +26,16 @@ from arqmath_bm25.core.records import Hit, HitLists, Part, PartLists, Topic
 from arqmath_bm25.core.system import needed_by
 from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks.cited.candidates import BLOCK, CandidateRanking, Candidates
-from arqmath_bm25.tasks.cited.ridge import Queries, References, scaled
-from arqmath_bm25.tasks.cited.text_kernel import Matrix, gram, read_matrix, words_only, write_matrix
+from arqmath_bm25.tasks.cited.ridge import (
+    Matrix,
+    Queries,
+    References,
+    gram,
+    read_matrix,
+    scaled,
+    words_only,
+    write_matrix,
+)
 from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.settings import NlpsSettings, RidgeSettings, RidgeVariant
 from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker
