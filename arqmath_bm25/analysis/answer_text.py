@@ -25,7 +25,7 @@ _PIECE = expression(
 # LaTeXML left error marks in the collection's formulas, and tables whose cells are formulas.
 _ERROR_MARK = expression(r"\\qvar@construct\{[^{}]*\}|\\par\b")
 _STRAY_ENTITY = expression(r"(^|&)(\$?(?:\\displaystyle\s*)?)amp;")
-_CELLS = expression(r"\\@@eqnarray(.*)", re.DOTALL)
+
 _DOLLAR = expression(r"(\\.)|\$", re.DOTALL)
 _DISPLAYED = expression(r"\\begin\{(?:align|alignat|eqnarray|equation|gather|multline)\*?\}")
 
@@ -98,10 +98,12 @@ def _delimited(latex: str, display: bool) -> str:
     """Put dollars around LaTeX, and other delimiters inside; empty LaTeX stays empty."""
     latex = _ERROR_MARK.sub("", latex)
     latex = _STRAY_ENTITY.sub(r"\1\2", latex)
-    latex = _CELLS.sub(_as_table, latex)
+    latex, is_table, cells = latex.partition(r"\@@eqnarray")
+    if is_table:
+        cells = _DOLLAR.sub(r"\1", cells)
+        latex += rf"\begin{{array}}{{rcl}}{cells}\end{{array}}"
 
-    escapes = [dollar[1] for dollar in _DOLLAR.finditer(latex)]
-    pairs = escapes.count(None) // 2
+    pairs = _DOLLAR.findall(latex).count("") // 2
     marks = iter([r"\(", r"\)"] * pairs + [r"\$"])
     latex = _DOLLAR.sub(lambda dollar: dollar[1] or next(marks), latex).strip()
     if not latex:
@@ -114,10 +116,6 @@ def _delimited(latex: str, display: bool) -> str:
     return f"${latex}$"
 
 
-def _as_table(table: re.Match[str]) -> str:
-    cells = _DOLLAR.sub(lambda dollar: dollar[1] or "", table[1])
-    return rf"\begin{{array}}{{rcl}}{cells}\end{{array}}"
-
 
 def one_line(text: str) -> str:
     """Return a text with single blanks for all white space, as in a column of a run file."""
@@ -126,11 +124,7 @@ def one_line(text: str) -> str:
 
 def unpaired_dollars(text: str) -> list[int]:
     """Return the positions of the dollars that neither begin nor end a formula."""
-    positions = []
-    for piece in _PIECE.finditer(text):
-        if piece[0] == "$":
-            positions.append(piece.start())
-    return positions
+    return [piece.start() for piece in _PIECE.finditer(text) if piece[0] == "$"]
 
 
 def sentences(text: str) -> list[str]:

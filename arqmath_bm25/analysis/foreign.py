@@ -28,9 +28,7 @@ _DELIMITERS = (
     ("$$", "$$"),
     ("$", "$"),
 )
-_OPENING = tuple(begin for begin, _ in _DELIMITERS)
 _DELIMITER = expression(r"\\[(\[]|\$")
-_BLOCK_HOLDERS = frozenset(("div", "p", "pre"))
 _TEX_SCRIPT = expression(r"<script\b[^<>]*\bmath/tex", re.IGNORECASE)
 _TAG = expression(r"<(?P<end>/?)(?P<name>[a-z][^\s<>/]{0,40})[^<>]*+>", re.IGNORECASE)
 _NOT_NESTED = names_in("br hr img p li dt dd tr td th meta link input wbr col")
@@ -40,6 +38,11 @@ _DEEPEST = 100  # nested tags to write; of deeper ones only the text is written
 _HEADS = (
     "h6.ltx_title_theorem, h6.ltx_title_proof, .admonition-title, .heading, "
     "p:first-child > :is(span, strong, em):first-child"
+)
+# What no browser shows, no content of a page, numbers of footnotes, labels of references (pandoc).
+_HIDDEN = (
+    ":is([hidden], [aria-hidden=true], [role=navigation], [role=banner], [role=contentinfo], "
+    "[id*=fnref], [data-reference-type]):not(header, footer)"
 )
 _HEAD = expression(
     r"(?P<name>[^\W\d_]+)(?:[^\d(]{0,99}?\d[\d.]*)?[\s.:]*(?:\((?P<title>.*)\)\Z|(?P<rest>.*))"
@@ -65,7 +68,7 @@ def as_post(html: str) -> Page:
     if tree.body is None:
         return Page("", "")
 
-    writer = _Writer(has_scripts=_TEX_SCRIPT.search(html) is not None)
+    writer = _Writer(tree, html)
     macros = tree.css_first("#latex-macros > span")  # of PreTeXt
     if macros is not None:
         writer.parts.append(markup.formula(_content_latex(macros) or ""))
@@ -108,13 +111,13 @@ def _content(tree: LexborHTMLParser) -> Any:
 class _Writer:
     """Writes a page with the elements that a post may have."""
 
-    def __init__(self, has_scripts: bool) -> None:
+    def __init__(self, tree: LexborHTMLParser, html: str) -> None:
         self.parts: list[str] = []
-        self._has_scripts = (
-            has_scripts  # with MathJax 2, a formula is in a script and in its copies
-        )
-        self._open: list[str] = []  # tags that are not closed yet
-        self._heads: set[int] = set()  # of statements
+        # With MathJax 2, a formula is in a script and in its copies.
+        self._has_scripts = _TEX_SCRIPT.search(html) is not None
+        self._depth = 0  # tags that are not closed yet
+        # What no browser shows; heads of statements are added, which are written with these.
+        self._hidden = {node.mem_id for node in tree.css(_HIDDEN)}
 
     def write(self, root: Any) -> None:
         """Write an element with everything below it, without recursion: pages may be deep."""
@@ -140,7 +143,7 @@ class _Writer:
                 formula = markup.formula(latex, _is_display(node, attributes))
                 self.parts.append(formula if latex.strip() else " ")
                 node = following
-            elif node.mem_id in self._heads or _is_hidden(node, attributes, inside):
+            elif node.mem_id in self._hidden or _is_hidden(node, attributes, inside):
                 node = following
             elif node.tag in _TABLE["boxes"] and self._write_statement(node, attributes):
                 path.append((following, "div", inside))
@@ -167,12 +170,12 @@ class _Writer:
         if not is_of_latexml and markup.NAMED.get(head["name"].lower()) not in names:
             return False
 
-        self._heads.add(heading.mem_id)
+        self._hidden.add(heading.mem_id)
         label = attributes.get("id") or heading.attributes.get("id") or ""
         title = head["title"] or head["rest"] or ""
         opening, after = markup.statement(head["name"].lower(), label, title)
         self.parts += opening, escape(title, quote=False), after
-        self._open.append("div")
+        self._depth += 1
         return True
 
     def _write_tag(self, tag: str, attributes: TagAttributes) -> str:
@@ -184,11 +187,11 @@ class _Writer:
             tag = "div"
         elif tag not in _TABLE["known"]:
             return ""
-        if len(self._open) >= _DEEPEST:
+        if self._depth >= _DEEPEST:
             self.parts.append(" ")
             return ""
 
-        self._open.append(tag)
+        self._depth += 1
         kept = ""
         if tag == "a":
             kept = _kept(attributes, ("href",))
@@ -201,7 +204,7 @@ class _Writer:
 
     def _close(self, tag: str) -> None:
         if tag:
-            self._open.pop()
+            self._depth -= 1
             self.parts.append(f"</{tag}>")
 
     def _latex(self, node: Any, attributes: TagAttributes) -> str | None:
@@ -258,26 +261,23 @@ def _content_latex(node: Any) -> str | None:
         inner = text[len(begin) : -len(end)]
         if text.startswith(begin) and text.endswith(end) and end not in inner:
             return inner
-    if text.startswith(_OPENING):
-        return None
+    opening = _DELIMITER.search(text)
     # A block may hold formulas, and perhaps the number of an equation.
-    if node.tag in _BLOCK_HOLDERS and _DELIMITER.search(text):
+    if opening and (opening.start() == 0 or node.tag in ("div", "p", "pre")):
         return None
     return text
 
 
 def _with_scripts(node: Any) -> str:
     """Return the text of a formula that is written in HTML, as by pandoc, with its scripts."""
-    written = []
-    child = node.child
-    while child is not None:
+    written = ""
+    for child in node.iter(include_text=True):
         text = str(child.text())
-        mark = _SCRIPTS.get(child.tag)
+        mark = _SCRIPTS.get(child.tag, "")
         if mark and len(text) > 1:
             text = f"{{{text}}}"
-        written.append((mark or "") + text)
-        child = child.next
-    return "".join(written)
+        written += mark + text
+    return written
 
 
 def _has_class(attributes: TagAttributes, kind: str) -> bool:
@@ -304,17 +304,8 @@ def _is_hidden(node: Any, attributes: TagAttributes, inside: int) -> bool:
     if tag in ("header", "footer"):
         return not inside
 
-    if "hidden" in attributes or attributes.get("aria-hidden") == "true":
-        return True
     if tag == "a" and node.parent.tag in _TABLE["headings"] and not _WORD.search(node.text()):
         return True
-    if "fnref" in (attributes.get("id") or ""):  # the number of a footnote
-        return True
-    if "data-reference-type" in attributes:  # pandoc writes the label of a reference
-        return True
-    if attributes.get("role") in ("navigation", "banner", "contentinfo"):
-        return True
-
     return _has_class(attributes, "hidden_classes")
 
 

@@ -536,8 +536,7 @@ class _LatexWriter:
         level = self._headings.index(name) + 1
         named = label[1] if label else ""
         end = self._after_macro if self._within_macros else self._offset + self._place
-        opening = markup.heading_start(level, named, place, end)
-        self._blocks.append(f"{opening}{title}</h{min(level + 1, 6)}>\n")
+        self._blocks.append(markup.heading(level, named, title, place, end))
         for text in BESIDE_TITLE.findall(argument):
             self._add(f"{self.line(text)} ")
 

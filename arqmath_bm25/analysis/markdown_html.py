@@ -398,7 +398,8 @@ def _write_heading(_: Any, tokens: Any, number: int, *__: Any) -> str:
     place = HEADING.search(tokens[number + 1].content)
     if place is None or token.level > 0:
         return f'<h{min(level + 1, 6)} class="inner">'
-    return markup.heading_start(level, place[3], int(place[1]), int(place[2]))
+    whole = markup.heading(level, place[3], "", int(place[1]), int(place[2]))
+    return whole.partition("</")[0]
 
 
 def _write_code(_: Any, tokens: Any, number: int, __: Any, env: Any) -> str:

@@ -113,9 +113,10 @@ def reference(label: str, text: str = "") -> str:
     return f'<a href="#{escape(label.strip())}">{plain(text)}</a>'
 
 
-def heading_start(level: int, label: str, begin: int, end: int) -> str:
-    """Return the begin of a heading; on a page it is below the heading of that."""
-    return f'<h{min(level + 1, 6)} id="{escape(label)}" data-span="{begin}:{end}">'
+def heading(level: int, label: str, title: str, begin: int = 0, end: int = 0) -> str:
+    """Return a heading; on a page it is below the heading of that."""
+    tag = f"h{min(level + 1, 6)}"
+    return f'<{tag} id="{escape(label)}" data-span="{begin}:{end}">{title}</{tag}>\n'
 
 
 def statement(

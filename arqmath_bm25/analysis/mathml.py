@@ -51,13 +51,7 @@ _INVISIBLE = dict.fromkeys("\u2061\u2062\u2063\u2064")  # products, values of fu
 _NEGATED = {sign: rf"\not {plain}" for sign, plain in _TABLE["negated"].items()}
 _OF_TEXT = str.maketrans({"{": r"\{", "}": r"\}"} | _NEGATED | _INVISIBLE)
 _PRIMES = str.maketrans({"″": r"\prime\prime ", "‴": r"\prime\prime\prime "})
-_MATRIX_BRACKETS = (
-    ("(", ")"),
-    ("[", "]"),
-    ("|", "|"),
-    ("‖", "‖"),
-    ("∥", "∥"),
-)
+_MATRIX_BRACKETS = ("()", "[]", "||", "‖‖", "∥∥")
 _SYMBOL = expression(r"\S|[a-z]+|\\(?:operatorname\{)?[A-Za-z]+\}?")
 
 
@@ -114,44 +108,27 @@ def _tree_latex(node: Any, depth: int) -> str:
     if name == "mtext" and joined.startswith("\\"):
         return joined
 
-    latex = _pair_latex(name, parts)
-    if latex is not None:
-        return latex
-    if len(parts) == 3 and _is_in_brackets(parts) and not _has_array(node):
+    if len(parts) == 2:
+        first, second = parts
+        mark = _TABLE["marks"].get(name, {}).get(second)
+        if mark:
+            return rf"\{mark}{{{first}}}"
+        if first == r"\{" and second.startswith(r"\begin{matrix}"):
+            return second.replace("{matrix}", "{cases}")
+    if len(parts) == 3 and _is_in_brackets(*parts) and not _has_array(node):
         return parts[1]
     if name == "mrow" and not parts:
         return "{}"  # The base of a script may be empty.
-    return _element_latex(_name_of_form(node), parts, joined)
+    return _element_latex(node, parts, joined)
 
 
-def _pair_latex(name: str, parts: list[str]) -> str | None:
-    """Return the LaTeX of an accent, a line below or a table of cases; None for other elements."""
-    if len(parts) != 2:
-        return None
-
-    first, second = parts
-    if name == "mover" and second in _TABLE["accents"]:
-        accent = _TABLE["accents"][second]
-        return rf"\{accent}{{{first}}}"
-    if first == r"\{" and second.startswith(r"\begin{matrix}"):
-        return second.replace("{matrix}", "{cases}")
-    if name == "munder" and second in _TABLE["lines"]:
-        return rf"\underline{{{first}}}"
-    return None
-
-
-def _name_of_form(node: Any) -> str:
-    """Return the name of an element, or of the form that its attributes give it."""
-    if node.tag == "mtable" and node.attributes.get("displaystyle") == "true":
-        return "aligned"
-    thickness = node.attributes.get("linethickness") or ""
-    if node.tag == "mfrac" and thickness.startswith("0"):
-        return "mbinom"
-    return str(node.tag)
-
-
-def _element_latex(name: str, parts: list[str], joined: str) -> str:
+def _element_latex(node: Any, parts: list[str], joined: str) -> str:
     """Write an element by its pattern in the table, or its joined parts in a wrapper."""
+    name = node.tag
+    if name == "mtable" and node.attributes.get("displaystyle") == "true":
+        name = "aligned"
+    if name == "mfrac" and (node.attributes.get("linethickness") or "").startswith("0"):
+        name = "mbinom"
     if parts:
         if name in ("msup", "msubsup"):
             parts[-1] = parts[-1].translate(_PRIMES)
@@ -166,12 +143,11 @@ def _element_latex(name: str, parts: list[str], joined: str) -> str:
     return str(wrapper.format(joined))
 
 
-def _is_in_brackets(parts: list[str]) -> bool:
+def _is_in_brackets(begin: str, inner: str, end: str) -> bool:
     """Return whether three parts are a binomial or a matrix with its own brackets."""
-    begin, inner, end = parts
     if inner.startswith(r"\binom"):
         return begin == "("
-    return inner.startswith(r"\begin{matrix}") and (begin, end) in _MATRIX_BRACKETS
+    return inner.startswith(r"\begin{matrix}") and begin + end in _MATRIX_BRACKETS
 
 
 def _has_array(node: Any) -> bool:

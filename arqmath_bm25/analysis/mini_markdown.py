@@ -40,20 +40,16 @@ def comment_html(text: str) -> str:
             else:
                 done = end + len(_SPAN_END)
             parts.append(text[markup.start() : done])
+        elif markup["link"]:
+            parts.append(f'<a href="{escape(markup["link"])}">{_prose(markup["text"])}</a>')
+        elif markup["math"]:
+            parts.append(_prose(markup["math"]))
         else:
-            parts.append(_element(markup))
+            name = markup.lastgroup or ""
+            parts.append(f"<{name}>{_prose(markup[name])}</{name}>")
 
     parts.append(_prose(text[done:]))
     return "".join(parts)
-
-
-def _element(markup: re.Match[str]) -> str:
-    if markup["link"]:
-        return f'<a href="{escape(markup["link"])}">{_prose(markup["text"])}</a>'
-    for name in ("code", "strong", "em"):
-        if markup[name]:
-            return f"<{name}>{_prose(markup[name])}</{name}>"
-    return _prose(markup["math"])
 
 
 def _prose(text: str) -> str:

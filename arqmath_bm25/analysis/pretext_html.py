@@ -64,11 +64,14 @@ class _PretextWriter:
             title = self._title(element)
             if title:
                 level = min(level + 1, _DEEPEST)
-                heading = markup.heading_start(level, element.get(_XML_ID, ""), 0, 0)
-                title = f"{heading}{title}</h{level + 1}>\n"
+                title = markup.heading(level, element.get(_XML_ID, ""), title)
             return title + self._inner(element, level)
         if name == "proof" or name in _STATEMENTS:
-            return self._statement(element, level)
+            self._count[name] += 1
+            label = element.get(_XML_ID) or element.get("label") or f"{name}-{self._count[name]}"
+            title = self._title(element)
+            opening, after = markup.statement(name, label, title, printed=name.capitalize())
+            return f"{opening}{title}{after}{self._inner(element, level)}</div>\n"
         if name == "title":
             is_written = element.getparent().tag in _DIVISIONS | _STATEMENTS
             return "" if is_written else f"<strong>{self._inner(element, level)}</strong> "
@@ -110,13 +113,6 @@ class _PretextWriter:
             return ""
         return " ".join(self._inner(title, 0).split())
 
-    def _statement(self, element: Any, level: int) -> str:
-        name = element.tag
-        self._count[name] += 1
-        label = element.get(_XML_ID) or element.get("label") or f"{name}-{self._count[name]}"
-        title = self._title(element)
-        opening, after = markup.statement(name, label, title, printed=name.capitalize())
-        return f"{opening}{title}{after}{self._inner(element, level)}</div>\n"
 
 
 def _text(element: Any) -> str:

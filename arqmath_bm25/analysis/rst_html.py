@@ -176,9 +176,7 @@ def _written(node: Any, level: int) -> Iterator[str]:
     elif name == "title" and node.parent.tagname == "section":
         explicit = filter(node.document.nametypes.get, node.parent["names"])
         label = "".join([*explicit][-1:])
-        yield markup.heading_start(level, label, 0, 0)
-        yield from _children(node, level)
-        yield f"</h{min(level + 1, 6)}>\n"
+        yield markup.heading(level, label, "".join(_children(node, level)))
     elif name == "section":
         yield from _children(node, level + 1)
     elif name == "topic" and "contents" in node["classes"]:
