@@ -116,7 +116,6 @@ def _delimited(latex: str, display: bool) -> str:
     return f"${latex}$"
 
 
-
 def one_line(text: str) -> str:
     """Return a text with single blanks for all white space, as in a column of a run file."""
     return " ".join(text.split())

@@ -132,15 +132,15 @@ def latex_html(text: str, offset: int = 0, preamble: Macros | None = None) -> st
     text = markup.PRIVATE.sub(" ", text)
     writer = _LatexWriter(text, preamble, offset)
     writer.is_file = preamble is not None
-    begin, end = 0, len(text)
     document = _DOCUMENT.search(text)
     if document is not None:
         begin = document.end()
-        end = body_end(text, begin)
         for start, stop in definitions(text[:begin]):
             writer.define(text[start:stop], is_written=preamble is None)
+        writer.offset += begin
+        text = text[begin : body_end(text, begin)]
 
-    writer.write(text, begin, end)
+    writer.write(text)
     return unicodedata.normalize("NFC", writer.html())
 
 
@@ -166,9 +166,9 @@ def body_end(text: str, begin: int) -> int:
     return len(text)
 
 
-def command_end(text: str, begin: int, end: int) -> int:
+def command_end(text: str, begin: int) -> int:
     """Return where a known command with its arguments ends, -1 for any other text."""
-    token = _TOKEN.match(text, begin, end)
+    token = _TOKEN.match(text, begin)
     if token is None:
         return -1
     if token["edge"]:
@@ -178,7 +178,7 @@ def command_end(text: str, begin: int, end: int) -> int:
         return -1
     if not _SILENT.get(name, 1):
         return token.end()
-    arguments = _ARGUMENTS.match(text, token.end("command"), end)
+    arguments = _ARGUMENTS.match(text, token.end("command"))
     if arguments is None or not arguments[0].strip():
         return -1
     return arguments.end()
@@ -234,7 +234,6 @@ class _LatexWriter:
     def __init__(self, text: str, macros: Macros | None, offset: int = 0) -> None:
         self._text = text
         self._place = 0
-        self._end = len(text)
         self._macros = Macros(macros or {})
         self._blocks: list[str] = []
         self._line: list[str] = []
@@ -246,7 +245,7 @@ class _LatexWriter:
         self._within_line = 0  # titles, cells
         self._within_macros = 0
         self._after_macro = 0  # in the source
-        self._offset = offset
+        self.offset = offset
         self.is_file = False
         self._position = offset  # in the source
         self._uses = _MOST_USES
@@ -274,8 +273,7 @@ class _LatexWriter:
         outside, self._line = self._line, []
         groups, self._groups = self._groups, []
         self._within_line += 1
-        if self._within_line + self._within_macros < _DEEPEST:
-            self.write(text, 0, len(text))
+        self.write(text)
         self._within_line -= 1
         written = "".join([*self._line, *reversed(self._groups)])
         self._line, self._groups = outside, groups
@@ -291,21 +289,23 @@ class _LatexWriter:
             self._macros.expand_macros(definition)
             self._add(markup.formula(definition.replace("$", "")))
 
-    def write(self, text: str, begin: int, end: int) -> None:
-        """Write a part of a text."""
-        outside = self._text, self._place, self._end
-        self._text, self._place, self._end = text, begin, end
+    def write(self, text: str) -> None:
+        """Write a text, but none that is in very many others."""
+        if self._within_line + self._within_macros >= _DEEPEST:
+            return
+        outside = self._text, self._place
+        self._text, self._place = text, 0
         while True:
-            token = _TOKEN.search(text, self._place, end)
+            token = _TOKEN.search(text, self._place)
             if token is None:
                 break
             self._add(escape(text[self._place : token.start()], quote=False))
             if self._is_in_source:
-                self._position = self._offset + token.start()
+                self._position = self.offset + token.start()
             self._place = token.end()
             self._write_token(token)
-        self._add(escape(text[self._place : end], quote=False))
-        self._text, self._place, self._end = outside
+        self._add(escape(text[self._place :], quote=False))
+        self._text, self._place = outside
 
     def _write_token(self, token: re.Match[str]) -> None:
         """Write a token with what belongs to it."""
@@ -347,7 +347,7 @@ class _LatexWriter:
 
     def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Return what follows if it matches, and go on after it."""
-        found = pattern.match(self._text, self._place, self._end)
+        found = pattern.match(self._text, self._place)
         if found is not None:
             self._place = found.end()
         return found
@@ -378,7 +378,7 @@ class _LatexWriter:
         """Return where a text begins next, -1 if nowhere; a missing text is not sought again."""
         if sought in self._missing:
             return -1
-        place = self._text.find(sought, self._place, self._end)
+        place = self._text.find(sought, self._place)
         if place < 0 and self._is_in_source:
             self._missing.add(sought)
         return place
@@ -406,7 +406,7 @@ class _LatexWriter:
     def _delimited(self, opening: str, closing: str) -> None:
         """Write a formula between delimiters, or the first of them if it is alone."""
         begin = self._place
-        limit = min(self._end, begin + _LONGEST)
+        limit = begin + _LONGEST
         if opening == "$":
             end = _end_of_inline(self._text, begin, limit)
         else:
@@ -436,8 +436,7 @@ class _LatexWriter:
         if all(self._find(each) < 0 for each in [closing, *commands]):
             return
         inner = self._place
-        limit = min(self._end, inner + _LONGEST)
-        begin, end = end_of_environment(self._text, name, inner, limit, commands)
+        begin, end = end_of_environment(self._text, name, inner, inner + _LONGEST, commands)
         if begin < end:
             self._place = end
             self._formula(rf"\begin{{{name}}}{self._text[inner:begin]}{closing}", True)
@@ -515,10 +514,10 @@ class _LatexWriter:
         """Write the expansion of a macro or an environment of the source."""
         self._uses -= 1
         if self._is_in_source:
-            self._after_macro = self._offset + self._place
+            self._after_macro = self.offset + self._place
         self._within_macros += 1
-        if self._uses > 0 and self._within_line + self._within_macros < _DEEPEST:
-            self.write(text, 0, len(text))
+        if self._uses > 0:
+            self.write(text)
         self._within_macros -= 1
 
     def _heading(self, name: str) -> None:
@@ -535,7 +534,7 @@ class _LatexWriter:
         title = self.line(_LABEL_INSIDE.sub("", BESIDE_TITLE.sub("", argument)))
         level = self._headings.index(name) + 1
         named = label[1] if label else ""
-        end = self._after_macro if self._within_macros else self._offset + self._place
+        end = self._after_macro if self._within_macros else self.offset + self._place
         self._blocks.append(markup.heading(level, named, title, place, end))
         for text in BESIDE_TITLE.findall(argument):
             self._add(f"{self.line(text)} ")
@@ -599,7 +598,7 @@ class _LatexWriter:
     def _skipped_condition(self) -> None:
         if r"\fi" in self._missing:
             return
-        begin, end = closing_edge(_CONDITION, self._text, self._place, self._end)
+        begin, end = closing_edge(_CONDITION, self._text, self._place)
         if begin == end:
             self._missing.add(r"\fi")
         else:
@@ -616,7 +615,7 @@ class _LatexWriter:
         own = self._own.get(whole)
         if token["edge"] == "end":
             if self._is_in_source:
-                self._position = self._offset + begin
+                self._position = self.offset + begin
             if own is not None:
                 self._expand("".join(_END.findall(own[1])))
             elif any(name == opened for opened, _, _ in self._environments[-_DEEPEST:]):

@@ -179,9 +179,8 @@ class Blocks:
                 self._close(len(self._opened) - 1, number)
 
         line = self._without_indent(line)
-        prefix = _PREFIX.match(line)
-        before = prefix[0] if prefix else ""
-        rest = line[len(before) :]
+        rest = _PREFIX.sub("", line, count=1)
+        before = line.removesuffix(rest)
         after = 0
         if rest.startswith("\\"):
             after = self._latex(number, before, rest)

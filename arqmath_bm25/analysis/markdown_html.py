@@ -266,7 +266,7 @@ class _Lines:
     def _formula(self, text: str, begin: int) -> tuple[str, int]:
         found = formula_at(text, begin, self.loose)
         if found is None:
-            end = command_end(text, begin, len(text))
+            end = command_end(text, begin)
             if end > begin:
                 command = self.cuts.source(text[begin:end])
                 return self.cuts.cut(latex_line(command), command), end
@@ -281,17 +281,14 @@ class _Lines:
             latex = re.sub(rf"\n(?:[ \t]*>){{0,{depth}}}", "\n", latex)
         labels = _LABEL_OF_BOOKDOWN.findall(latex)
         html = markup.formula(_LABEL_OF_BOOKDOWN.sub("", latex), display)
-        if not display:
-            return self.cuts.cut("".join(map(markup.place, labels)) + html, text[begin:end]), end
-
         label = _EQUATION_LABEL.match(text, end)
-        if label is not None:
+        if display and label is not None:
             labels.append(label[1] or label[2])
             end = label.end()
         written = self.cuts.cut("".join(map(markup.place, labels)) + html, text[begin:end])
         line = _BEFORE.search(text, max(0, begin - _LONGEST_INDENT), begin)
         after = _AFTER.match(text, end)
-        if line is not None and after is not None:
+        if display and line is not None and after is not None:
             written = f"\n{line[0]}{written}"
             if after[1]:
                 written += f"\n{line[0].rstrip()}"
@@ -352,35 +349,26 @@ def formula_at(text: str, begin: int, loose: bool) -> tuple[str, bool, int] | No
         if before == stop:
             return None
         return text[begin:stop], True, stop
-    if mark == "$":
-        return _between_dollars(text, start, limit, loose)
 
     closing = mark
     if mark == "$`":
         closing = "`$"
-    elif mark != "$$":
+    elif mark[-1] != "$":
         closing = mark[:-1] + _CLOSING[mark[-1]]
     stop = text.find(closing, start, limit)
-    if stop < 0 or not text[start:stop].strip():
-        return None
-    return text[start:stop], mark == "$$" or mark[-1] == "[", stop + len(closing)
-
-
-def _between_dollars(
-    text: str, start: int, limit: int, loose: bool
-) -> tuple[str, bool, int] | None:
-    closing = _DOLLAR.search(text, start, limit)
-    if closing is None:
-        return None
-    stop = closing.end() - 1
+    if mark == "$":
+        dollar = _DOLLAR.search(text, start, limit)
+        stop = dollar.end() - 1 if dollar else -1
     latex = text[start:stop]
-    if not latex.strip() or _BLANK_LINE.search(latex) or is_money(text, start, stop):
+    if stop < 0 or not latex.strip():
         return None
-    if not loose:
-        has_blank = latex[0].isspace() or latex[-1].isspace()
-        if has_blank or text[stop + 1 : stop + 2].isdecimal():
+    if mark == "$":
+        if _BLANK_LINE.search(latex) or is_money(text, start, stop):
             return None
-    return latex, False, stop + 1
+        has_blank = latex[0].isspace() or latex[-1].isspace()
+        if not loose and (has_blank or text[stop + 1 : stop + 2].isdecimal()):
+            return None
+    return latex, mark == "$$" or mark[-1] == "[", stop + len(closing)
 
 
 # HTML

@@ -5,7 +5,6 @@ Formulas, in dollars or in the lab's spans, are left unchanged. Unclosed marks a
 as `markdown_html` reads it, has more: lists, headings, escapes and images, which are text here.
 """
 
-import re
 from html import escape, unescape
 
 from arqmath_bm25.core.lazy import expression

@@ -114,7 +114,6 @@ class _PretextWriter:
         return " ".join(self._inner(title, 0).split())
 
 
-
 def _text(element: Any) -> str:
     return "".join(element.itertext())
 
