@@ -127,7 +127,7 @@ def _between(mark: str, formula: Formula) -> str:  # mypyc compiles no lambda in
 # and so are surrogates, which no parser accepts.
 _MARK = "\ue000"  # before and after the number of a formula
 _TAG_END = "\ue002"  # an inline tag, which ends a formula but no word
-_LESS = "\ue003"  # a `<` of the text, as long as there is markup
+
 _CLEAN = str.maketrans(
     {
         **dict.fromkeys(map(chr, range(0xE000, 0xF900)), " "),
@@ -472,7 +472,7 @@ def split_math(
         return
 
     done = end = 0
-    ends: _Ends | None = None
+    ends = _Ends(text, delimiters)
     pattern = _START[delimiters]
     while True:
         start = pattern.search(text, end)
@@ -484,15 +484,18 @@ def split_math(
         if start["mark"]:
             formula = formulas[int(start["mark"])]
         elif delimiter or start["name"]:
-            ends = ends or _Ends(text, delimiters)
             span = ends.of(delimiter, start["name"], end)
             if span is None:
                 continue
             content = text[start.start() : span[1]]
             if delimiter:
                 content = text[end : span[0]]
+            if _MARK in content:
+                content = _MARKED.sub(
+                    lambda mark: f"${formulas[int(mark['mark'])].latex}$", content
+                )
             is_display = delimiter in _DISPLAYS or bool(start["name"])
-            formula = Formula(_plain(content, formulas).strip(), None, is_display)
+            formula = Formula(_restored(content).strip(), None, is_display)
             end = span[1]
         else:
             continue
@@ -522,42 +525,30 @@ def _split_at_marks(text: str, formulas: list[Formula]) -> Iterator[str | Formul
         is_mark = not is_mark
 
 
-# For each kind of delimiter or limit: begin, end, and the position of the innermost open brace.
-_Positions = dict[str, list[tuple[int, int, int]]]
-
-
-def _positions_in(text: str) -> _Positions:
-    """Return the positions of closing delimiters and limits; a brace at -1 means no open brace."""
-    positions: _Positions = defaultdict(list)
-    braces = [-1]
-
-    for token in _TOKEN.finditer(text):
-        begin, end = token.span()
-        if token[0] == "{":
-            braces.append(begin)
-        elif token[0] == "}":
-            if len(braces) > 1:
-                braces.pop()
-        else:
-            positions[token[1] or token[0]].append((begin, end, braces[-1]))
-            if token[0] == "$" and text.startswith("$", end):
-                positions["$$"].append((begin, end + 1, braces[-1]))
-    return positions
-
-
 class _Ends:
     """Positions of closing delimiters in a text, and limits that no formula crosses."""
 
     def __init__(self, text: str, delimiters: Delimiters) -> None:
         self._has_money = delimiters in OWN_KIND
         self._text = text
-        self._found: _Positions | None = None  # what few texts need
+        # For each kind of delimiter or limit: begin, end, and the position of the innermost open
+        # brace, -1 for none. Few texts need them.
+        self._positions: dict[str, list[tuple[int, int, int]]] = {}
 
-    @property
-    def _positions(self) -> _Positions:
-        if self._found is None:
-            self._found = _positions_in(self._text)
-        return self._found
+    def _find_positions(self) -> None:
+        self._positions = defaultdict(list)
+        braces = [-1]
+        for token in _TOKEN.finditer(self._text):
+            begin, end = token.span()
+            if token[0] == "{":
+                braces.append(begin)
+            elif token[0] == "}":
+                if len(braces) > 1:
+                    braces.pop()
+            else:
+                self._positions[token[1] or token[0]].append((begin, end, braces[-1]))
+                if token[0] == "$" and self._text.startswith("$", end):
+                    self._positions["$$"].append((begin, end + 1, braces[-1]))
 
     def of(self, delimiter: str | None, name: str | None, begin: int) -> tuple[int, int] | None:
         """Return the span of the delimiter that ends the formula whose content starts at begin.
@@ -573,6 +564,8 @@ class _Ends:
                     return None
                 return end, end + 1
 
+        if not self._positions:
+            self._find_positions()
         limit = self._next("\n", begin)
         kind = name or ""
         if delimiter:
@@ -601,13 +594,6 @@ class _Ends:
         if number == len(positions):
             return sys.maxsize
         return positions[number][0]
-
-
-def _plain(text: str, formulas: list[Formula]) -> str:
-    """Return a text as it was before parsing."""
-    if _MARK in text:
-        text = _MARKED.sub(lambda mark: f"${formulas[int(mark['mark'])].latex}$", text)
-    return _restored(text)
 
 
 def _prose(text: str) -> str:
