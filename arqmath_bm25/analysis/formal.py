@@ -279,7 +279,16 @@ def _declaration(
     implicit, explicit, statement = _arguments(text, code, command.end() - begin)
     proof = len(code.rstrip())  # a comment that follows is no part of it
     if command["keyword"] not in language.with_body:
-        proof = _end_of_statement(code, statement, language)
+        proof = len(code)
+        depth = 0
+        for token in language.statement_end.finditer(code, statement):
+            if token["open"]:
+                depth += 1
+            elif token["close"]:
+                depth = max(0, depth - 1)
+            elif depth == 0:
+                proof = token.start()
+                break
     return Declaration(
         begin=begin,
         text=text.strip(),
@@ -350,19 +359,6 @@ def _arguments(text: str, code: str, begin: int) -> tuple[str, str, int]:
         else:
             implicit.append(text[begin:end])
         begin = end
-
-
-def _end_of_statement(code: str, begin: int, language: Language) -> int:
-    """Return where the statement that begins here ends and its proof or body begins."""
-    depth = 0
-    for token in language.statement_end.finditer(code, begin):
-        if token["open"]:
-            depth += 1
-        elif token["close"]:
-            depth = max(0, depth - 1)
-        elif depth == 0:
-            return token.start()
-    return len(code)
 
 
 def query_words(prose: str) -> str:

@@ -37,20 +37,17 @@ _NONE = -1  # the position before the first occurrence of a variable
 
 def spelled(spelling: Spelling, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
     """Yield the terms of many trees: the number of each tree, and the term."""
-    if isinstance(spelling, Paths):
-        return _paths(spelling, columns)
-    return _lines(spelling, columns)
+    if isinstance(spelling, Lines):
+        yield from _lines(spelling, columns)
+        return
 
-
-def _paths(paths: Paths, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
-    """Yield the paths through many trees."""
     symbols = pieces(columns.texts).of(columns.symbols)
-    yield from _paths_through(paths, columns, symbols)
-    if paths.also_anonymised:
+    yield from _paths_through(spelling, columns, symbols)
+    if spelling.also_anonymised:
         anonymised_symbols(columns, symbols)
-        yield from _paths_through(paths, columns, symbols)
+        yield from _paths_through(spelling, columns, symbols)
 
-    if paths.structures:
+    if spelling.structures:
         symbols = pieces(columns.texts).of(columns.symbols)
         hidden = anonymised_symbols(columns, symbols)
         outline = _outline(columns, symbols.numbers, hidden)

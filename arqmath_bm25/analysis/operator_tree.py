@@ -22,7 +22,7 @@ from typing import Final
 from arqmath_bm25.analysis import latex
 from arqmath_bm25.analysis.latex import CELL, CLOSE, OPEN, ROW, TABLE, VARIABLES
 from arqmath_bm25.analysis.trees import LOWER, Tree
-from arqmath_bm25.core.tables import names_in, read_table
+from arqmath_bm25.core.tables import by_name, names_in, read_table
 
 _TABLE: Final = read_table(__file__)
 _LEVELS: Final = {name: level for level, name in enumerate(_TABLE["levels"].split())}
@@ -514,8 +514,7 @@ def _roles() -> dict[str, _Role]:
         roles.append(_Role(_Reader.read_taker, name, name, 0, "", _FIRST))
     by_item = {role.item: role for role in roles}
 
-    turned = _TABLE["turned"].split()
-    for item, other in zip(turned[::2], turned[1::2], strict=True):
+    for item, other in by_name(_TABLE["turned"]).items():
         role = by_item[other]
         by_item[item] = _infix(item, role.symbol, role.level, _SECOND, _FIRST)
 

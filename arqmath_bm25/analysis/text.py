@@ -9,7 +9,7 @@ is Porter's second English stemmer (Snowball, by PyStemmer). One analyzer serves
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from threading import Lock
@@ -131,17 +131,14 @@ def words_in(prose: str) -> list[str]:
 
     if _other_scripts().search(prose) is None:
         return _WORD.findall(prose)
-    return list(_with_bigrams(_word_of_other_scripts().findall(prose)))
-
-
-def _with_bigrams(words: Iterable[str]) -> Iterator[str]:
-    """Yield words, but pairs of neighbours for a run of ideographs, as Lucene's CJK analyzer."""
-    for word in words:
-        if len(word) == 1 or not _IDEOGRAPH.match(word):
-            yield word
-            continue
-        for first, second in pairwise(word):
-            yield first + second
+    # Of a run of ideographs pairs of neighbours are words, as in Lucene's CJK analyzer.
+    words: list[str] = []
+    for word in _word_of_other_scripts().findall(prose):
+        if len(word) > 1 and _IDEOGRAPH.match(word):
+            words += map("".join, pairwise(word))
+        else:
+            words.append(word)
+    return words
 
 
 def is_undivided(text: str) -> bool:
