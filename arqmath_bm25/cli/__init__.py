@@ -307,10 +307,10 @@ def run_program(program: typer.Typer, name: str) -> None:
 
 
 def _fail(message: str) -> None:
-    from rich.markup import escape
+    from rich.text import Text
 
     from arqmath_bm25.core.progress import PlainConsole
 
-    errors = PlainConsole(stderr=True, highlight=False)
-    errors.print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True)
+    errors = PlainConsole(stderr=True)
+    errors.print(Text.assemble(("error:", "bold red"), f" {message}"), soft_wrap=True)
     sys.exit(1)

@@ -71,7 +71,7 @@ def fetch(
     if packed:
         sizes = f", about {packed:,.0f} MB, {unpacked:,.0f} MB unpacked"
     if missing:
-        out.print(f"{len(missing)} files from {source}{sizes}", markup=False)
+        out.print(f"{len(missing)} files from {source}{sizes}")
 
     outcomes = Counter[str]()
     absent = 0
@@ -84,10 +84,10 @@ def fetch(
                 note = " (optional)"
             elif outcome == "absent":
                 absent += 1
-            out.print(f"{file.target}: {_OUTCOMES[outcome]}{note}", markup=False)
+            out.print(f"{file.target}: {_OUTCOMES[outcome]}{note}")
 
     existing = outcomes["there"] + outcomes["differs"]
-    out.print(f"{data}: {outcomes['fetched']} fetched, {existing} already there", markup=False)
+    out.print(f"{data}: {outcomes['fetched']} fetched, {existing} already there")
     if absent:
         raise InputError(
             f"{source} does not have {absent} of the {len(files)} files (named above); "
@@ -146,7 +146,7 @@ def inspect(
         if as_json:
             typer.echo(json.dumps(plan, ensure_ascii=False, indent=1))
         else:
-            results.print("\n".join(plan), markup=False)
+            results.print("\n".join(plan))
         return
     if not files:
         raise InputError(
@@ -195,7 +195,7 @@ def _check_store(store: Path) -> None:
         raise InputError(f"{store}: {'; '.join(damages)}; `index` builds it again")
 
     size = sum(size for size, _ in manifest.files.values())
-    out.print(f"{store}: made with {json.dumps(manifest.recipe)}", markup=False)
+    out.print(f"{store}: made with {json.dumps(manifest.recipe)}")
     out.print(f"{store}: {len(manifest.files)} files, {size:,} bytes, all as they were written")
     if (store / LOCAL_INDEX).is_dir():
         out.print(f"{store / LOCAL_INDEX}: Lucene's directory, which Pyserini opens")
@@ -237,7 +237,7 @@ def verify(
         said = f"{run}: as it was made {proof.made}; {how}"
         if proof.claims:
             said += f"; claimed, not proved: {', '.join(proof.claims)}"
-        results.print(said, markup=False)
+        results.print(said)
 
 
 def _print(reports: Sequence[FileReport]) -> None:
@@ -268,7 +268,7 @@ def _print(reports: Sequence[FileReport]) -> None:
 
     for report in missing:
         optional = " (optional)" if report.optional else ""
-        results.print(f"missing{optional}: {report.path}", markup=False)
+        results.print(f"missing{optional}: {report.path}")
 
     summary = [f"{count} {status}" for status, count in statuses.items()]
     results.print(", ".join(summary))

@@ -111,11 +111,11 @@ def threads(
     with closing(Processes(threads)) as workers, status("Reading comments, users and links"):
         reader = ThreadReader(place.collection, workers)
     for line in reader.left_out():
-        out.print(f"left out: {line}", markup=False)
+        out.print(f"left out: {line}")
 
     with progress("Writing pages", len(posts), "posts") as advance:
         count = write_threads(reader, posts, output, advance, place.delimiters or "mathjax")
-    out.print(f"{output / 'index.html'}: {count} threads", markup=False)
+    out.print(f"{output / 'index.html'}: {count} threads")
 
 
 @command
@@ -132,7 +132,7 @@ def export(documents: Path, output: Path, place: Place) -> None:
 
     index = SearchPlace(documents, place.indexes, **place.options).opened("docs", builds=True)
     count = write_site(index, output)
-    out.print(f"{output / 'index.html'}: {counted(count, 'files')}, without search", markup=False)
+    out.print(f"{output / 'index.html'}: {counted(count, 'files')}, without search")
 
 
 @command

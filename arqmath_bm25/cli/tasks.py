@@ -269,16 +269,15 @@ def _write_run(options: RunOptions, index: Index, topics: TopicFile, variant: st
     topics_without_hits = []
     with progress(f"{topics.folder} {variant}", count, task.topics_are) as advance:
 
-        def with_progress(ranked: Iterable[list[Hit]]) -> Iterator[tuple[str, list[Hit]]]:
+        def rankings() -> Iterator[tuple[str, list[Hit]]]:
+            ranked = index.rank(topics.topics, variant, manifest["depth"])
             for topic, hits in zip(topics.topics, ranked, strict=True):
                 advance(1)
                 if not hits:
                     topics_without_hits.append(topic.topic_id)
                 yield topic.topic_id, hits
 
-        ranked = index.rank(topics.topics, variant, manifest["depth"])
-        rankings = with_progress(ranked)
-        rows = write_run(target, rankings, tag, task.lab, options.form, manifest)
+        rows = write_run(target, rankings(), tag, task.lab, options.form, manifest)
 
     note = ""
     if topics_without_hits:
@@ -377,7 +376,7 @@ def search(
 
             shown = map(Result, hits, found, explanations)
             body = answer(query, name, chosen, suggestion, counts, shown)
-            results.print(json.dumps(body, ensure_ascii=False), markup=False)
+            results.print(json.dumps(body, ensure_ascii=False))
             continue
         if not hits:
             results.print(ranking.nothing if passing.is_open else NONE_PASSES)

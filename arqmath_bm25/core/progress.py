@@ -31,7 +31,11 @@ _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]
 
 
 class PlainConsole(Console):
-    """A console that passes no control characters of a text to the terminal."""
+    """A console that prints a text as it is, but for its control characters."""
+
+    def __init__(self, **options: Any) -> None:
+        # Names of files may have brackets, which are no markup here.
+        super().__init__(markup=False, emoji=False, highlight=False, **options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -42,9 +46,7 @@ class PlainConsole(Console):
             yield segment._replace(text=text)
 
 
-console = PlainConsole(
-    stderr=True, highlight=False, force_terminal=_terminal, force_jupyter=False, quiet=True
-)
+console = PlainConsole(stderr=True, force_terminal=_terminal, force_jupyter=False, quiet=True)
 _log = logging.getLogger("arqmath_bm25")
 _log.addHandler(logging.NullHandler())
 
@@ -52,7 +54,7 @@ _log.addHandler(logging.NullHandler())
 def tell(note: str) -> None:
     """Print a note on standard error; the work goes on."""
     _log.warning(note)
-    console.print(f"note: {note}", style="yellow", markup=False)
+    console.print(f"note: {note}", style="yellow")
 
 
 def counted(number: int, things: str) -> str:
@@ -116,7 +118,7 @@ def _lines(
         pause = _PAUSE
         while not done.wait(pause):
             seconds = monotonic() - began
-            console.print(f"{line()}, {seconds:.0f} s so far", markup=False, soft_wrap=True)
+            console.print(f"{line()}, {seconds:.0f} s so far", soft_wrap=True)
             pause = min(seconds, _LONGEST_PAUSE)
 
     thread = Thread(target=write if display is None else draw, daemon=True)

@@ -11,7 +11,6 @@ import unicodedata
 from types import ModuleType, SimpleNamespace
 
 import pytest
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from waiting import wait_until
@@ -24,7 +23,7 @@ from arqmath_bm25.core.progress import PlainConsole, counted
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     written = io.StringIO()
-    monkeypatch.setattr(progress, "console", Console(file=written, highlight=False))
+    monkeypatch.setattr(progress, "console", PlainConsole(file=written))
     return written
 
 
@@ -96,10 +95,21 @@ def test_what_is_quick_says_nothing(log: io.StringIO) -> None:
 def test_no_name_steers_the_terminal(text: str) -> None:
     for printed in (text, Text(text), Table(text)):
         file = io.StringIO()
-        PlainConsole(file=file, force_terminal=True, width=40).print(printed, markup=False)
+        PlainConsole(file=file, force_terminal=True, width=40).print(printed)
         written = re.sub(r"\x1b\[[0-9;]*m", "", file.getvalue())  # colours of our own
         steering = [c for c in written if unicodedata.category(c) in ("Cc", "Cf") and c != "\n"]
         assert steering == []
+
+
+def test_a_name_is_printed_as_it_is() -> None:
+    name = "runs [old]/a [/b] :x: 2021.tsv"
+    file = io.StringIO()
+    console = PlainConsole(file=file, width=80)
+    console.print(name)
+    table = Table(name, title=name)
+    table.add_row(name)
+    console.print(table)
+    assert file.getvalue().count(name) == 4
 
 
 @pytest.mark.parametrize(

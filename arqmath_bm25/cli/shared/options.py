@@ -35,10 +35,10 @@ _OF_CONTENT = ("until", "site", "delimiters", "whole", "everything", "train")
 _DEFAULTS = {"indexes": INDEXES, "runs": RUNS}
 
 # Messages about the work, which --quiet suppresses.
-out = PlainConsole(highlight=False, soft_wrap=True)
+out = PlainConsole(soft_wrap=True)
 
 # The results that a command is called for.
-results = PlainConsole(highlight=False, soft_wrap=True)
+results = PlainConsole(soft_wrap=True)
 
 
 @dataclass

@@ -9,7 +9,6 @@ from typing import Literal, NamedTuple
 import typer
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table as RichTable
 
@@ -76,14 +75,14 @@ def print_tables(tables: Sequence[ScoreTable], form: TableForm) -> None:
     if form == "csv":
         for table in tables:
             for note in table.notes:
-                console.print(f"note: {note}", markup=False, soft_wrap=True)
+                console.print(f"note: {note}", soft_wrap=True)
 
 
 def print_table(table: ScoreTable) -> None:
     """Print a table with its notes below it, as wide as the terminal; a pipe has no width."""
-    terminal = PlainConsole(highlight=False)
+    terminal = PlainConsole()
     if not terminal.is_terminal:
-        terminal = PlainConsole(highlight=False, width=200)
+        terminal = PlainConsole(width=200)
 
     # A table that is too wide has less space between its columns, or some are left out.
     layout = _lay_out(table)
@@ -97,7 +96,7 @@ def print_table(table: ScoreTable) -> None:
 
     terminal.print(layout)
     for note in table.notes:
-        terminal.print(f"  {escape(note)}", soft_wrap=True)
+        terminal.print(f"  {note}", soft_wrap=True)
 
 
 def in_terminal() -> bool:
@@ -108,7 +107,7 @@ def in_terminal() -> bool:
 def _lay_out(table: ScoreTable, left_out: Sequence[str] = (), padding: int = 1) -> RichTable:
     """Return a table for the terminal, without some of the columns."""
     layout = RichTable(
-        title=escape(table.caption) or None,
+        title=table.caption or None,
         title_justify="left",
         box=box.SIMPLE_HEAD,
         padding=(0, padding),
@@ -117,12 +116,12 @@ def _lay_out(table: ScoreTable, left_out: Sequence[str] = (), padding: int = 1) 
     for column in columns:
         name = table.header[column]
         if column == 0 or name in table.left:
-            layout.add_column(escape(name), overflow="fold")
+            layout.add_column(name, overflow="fold")
         else:
-            layout.add_column(escape(name), justify="right", no_wrap=True)
+            layout.add_column(name, justify="right", no_wrap=True)
 
     for row in table.rows:
-        layout.add_row(*(escape(format_cell(row[column])) for column in columns))
+        layout.add_row(*(format_cell(row[column]) for column in columns))
     return layout
 
 
