@@ -84,10 +84,9 @@ def pool(
             path = output.with_stem(f"{output.stem}-{number}")
             batches[path] = batch
 
-    rows = {}
     with together() as outputs:
         for path, batch in batches.items():
-            rows[path] = write_batch(
+            write_batch(
                 outputs,
                 path,
                 batch,
@@ -99,12 +98,13 @@ def pool(
                 by_user=path == output,
             )
 
-    for path, batch in batches.items():
-        _report(pooled._replace(items=batch), rows[path], path)
+    for path in batches:
+        _report(pooled, path)
 
 
-def _report(pooled: Pool, rows: int, output: Path) -> None:
+def _report(pooled: Pool, output: Path) -> None:
     """Print the size of a batch and the work that it takes."""
+    rows = len(pooled.items)
     topics = len({item.topic_id for item in pooled.items})
     hits = sum(len(item.hits) for item in pooled.items)
     size = f"{counted(topics, 'topics')}, {counted(rows, 'rows')}"
@@ -155,7 +155,6 @@ def judge(
         out.print(
             f"{' and '.join(pair.assessors)}: {counted(pair.hits, 'hits')}, kappa {pair.kappa:.3f} "
             f"graded, {pair.quadratic:.3f} weighted, {pair.binary:.3f} binary",
-            markup=False,
         )
 
     if disagreements is not None:

@@ -139,12 +139,10 @@ def together() -> Iterator[Outputs]:
         with outputs.locks:
             try:
                 yield outputs
-                for output in outputs.files:
-                    with naming_errors(output.path):
-                        output.finish()
-                for output in outputs.files:
-                    with naming_errors(output.path):
-                        output.publish()
+                for step in (_Output.finish, _Output.publish):
+                    for output in outputs.files:
+                        with naming_errors(output.path):
+                            step(output)
             except BaseException:
                 for output in outputs.files:
                     output.discard()

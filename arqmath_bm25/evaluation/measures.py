@@ -325,22 +325,19 @@ def measure(
     metrics = {each.key: each.at(relevant) for each in measures}
 
     orders = {topic: best(rankings.get(topic) or _EMPTY) for topic in qrels}
-    # Ranks in place of scores leave no tie, which ir_measures would order in another way.
     ranked = {}
-    for topic, docs in orders.items():
-        ranked[topic] = {doc: -float(rank) for rank, doc in enumerate(docs)}
-
-    # trec_eval treats negative grades as unjudged, and its nDCG may loop forever on them.
     graded = {}
     for topic, judged in qrels.items():
+        # Ranks in place of scores leave no tie, which ir_measures would order in another way.
+        ranked[topic] = {doc: -float(rank) for rank, doc in enumerate(orders[topic])}
+        # trec_eval treats negative grades as unjudged, and its nDCG may loop forever on them.
         not_negative = {doc: grade for doc, grade in judged.items() if grade >= 0}
         if not_negative:
             graded[topic] = not_negative
 
     provided: dict[str, dict[Any, float]] = {topic: {} for topic in qrels}
-    by_trec_eval = [each for each in metrics.values() if each.NAME not in _BY_GRADES]
-    distinct = dict.fromkeys(by_trec_eval)
-    for result in ir_measures.pytrec_eval.iter_calc(distinct, graded, ranked):
+    by_trec_eval = dict.fromkeys(each for each in metrics.values() if each.NAME not in _BY_GRADES)
+    for result in ir_measures.pytrec_eval.iter_calc(by_trec_eval, graded, ranked):
         provided[result.query_id][result.measure] = result.value
 
     values: TopicValues = {}

@@ -63,6 +63,11 @@ _BEIR = ["query-id", "corpus-id", "score"]
 _ITERATION = re.compile("[Qq]?[0-9]")
 
 
+def grades_in(qrels: Qrels) -> Iterator[int]:
+    """Return the grades of all judgments."""
+    return chain.from_iterable(map(dict.values, qrels.values()))
+
+
 def read_qrels(path: Path) -> Qrels:
     """Read the judgments of a file: TREC's columns, BEIR's header, or JSON lines.
 
@@ -190,7 +195,7 @@ class ComparabilityWarning(str):
 
 def level_notes(qrels: Qrels, relevant: int) -> list[str]:
     """Return a warning if no grade reaches the relevance level."""
-    highest = max(chain.from_iterable(map(dict.values, qrels.values())), default=0)
+    highest = max(grades_in(qrels), default=0)
     if highest >= relevant:
         return []
 

@@ -20,7 +20,6 @@ Published figures are the script's. Statements without predictions count 0.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ from arqmath_bm25.evaluation.measures import (
     measure,
     measures_of,
 )
-from arqmath_bm25.evaluation.qrels import ComparabilityWarning, Qrels
+from arqmath_bm25.evaluation.qrels import ComparabilityWarning, Qrels, grades_in
 from arqmath_bm25.runs.rows import read_columns
 from arqmath_bm25.runs.run import Ranking
 from arqmath_bm25.runs.run_rules import RunRules
@@ -200,7 +199,7 @@ def score(
 
     values = measure(rankings, qrels, list(measures.values()), relevant)
     # Judgments of duplicates, say, have no grade 0.
-    lowest = min(chain.from_iterable(map(dict.values, qrels.values())), default=0)
+    lowest = min(grades_in(qrels), default=0)
     result = RunScore(
         values=values,
         names={key: full_name(named.at(relevant)) for key, named in measures.items()},

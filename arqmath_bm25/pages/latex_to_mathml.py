@@ -340,8 +340,5 @@ def _class(declaration: str) -> str:
     hue, lightness, saturation = rgb_to_hls(red, green, blue)
     if saturation * lightness <= 0.1:
         return ""
-    for end, name in _TABLE["hues"]:
-        if hue < end:
-            return str(name)
-
-    raise AssertionError(f"no name for the hue {hue}")
+    names = [name for end, name in _TABLE["hues"] if hue < end]
+    return str(names[0])

@@ -50,14 +50,14 @@ _SIGNS = re.compile("[0-9.eE+-]*")
 _LARGEST_RANK = 10**9
 
 
-def best(ranking: Mapping[str, float], depth: int | None = None) -> list[str]:
-    """Return the first `depth` documents in trec_eval's order, by default all."""
+def best(ranking: Mapping[str, float]) -> list[str]:
+    """Return the documents in trec_eval's order."""
     with np.errstate(over="ignore"):
         values = np.fromiter(ranking.values(), np.float32, len(ranking))
 
     scores = values.tolist()
     ordered = sorted(zip(scores, ranking, strict=True), reverse=True)
-    return [doc for _, doc in ordered[:depth]]
+    return [doc for _, doc in ordered]
 
 
 def in_order(rows: Mapping[str, RunRow]) -> dict[str, RunRow]:

@@ -159,8 +159,6 @@ def hits_of(run: Run) -> Iterator[tuple[str, list[Hit]]]:
 class Provenance(NamedTuple):
     """How a run was made, if its manifest says it."""
 
-    task: str
-
     # The name of the collection, the digest of its files, and the name of its judgments.
     collection: str
     sha256: str
@@ -185,7 +183,6 @@ def provenance(run: Path) -> Provenance:
     data = _part(manifest, "data")
     collection = _part(data, "test collection")
     return Provenance(
-        task=_text(manifest, "task"),
         collection=_text(collection, "name"),
         sha256=_text(collection, "sha256"),
         qrels=_text(_part(manifest, "qrels"), "name"),

@@ -323,7 +323,6 @@ class PremiseRules(RunRules):
         **_UNRANKED,
         "validate": "a run of {task}, for which ARQMath has no rules",
         "report": "premises have no pages; a report shows Tasks 1, 2 and 3",
-        "report scores": "premises have no pages; a report shows Tasks 1, 2 and 3",
     }
     measures: ClassVar = {
         "map_500": f"AP@{labs.PREMISES}",

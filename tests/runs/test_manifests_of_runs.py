@@ -24,7 +24,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 LAYOUT = Layout(SAMPLE)
-NOTHING = Provenance("", "", "", "", None, {}, "", manual=False)
+NOTHING = Provenance("", "", "", None, {}, "", manual=False)
 
 
 def beside(run: Path, **content: object) -> Path:
@@ -41,7 +41,7 @@ def test_collection_and_settings_are_told(tmp_path: Path) -> None:
         topics={"name": "mine.xml", "sha256": digest}, qrels={"name": "qrels.tsv"},
     )  # fmt: skip
     made_of = Provenance(
-        "docs", "mine", "c" * 64, "qrels.tsv", None, {"bm25": {"b": 0.75}}, "both", manual=False
+        "mine", "c" * 64, "qrels.tsv", None, {"bm25": {"b": 0.75}}, "both", manual=False
     )
     assert provenance(run) == made_of
     (tmp_path / "mine.xml").write_bytes(b"my topics")

@@ -54,8 +54,8 @@ def write_batch(
     comments: bool = False,
     threads: str = "",
     by_user: bool = False,
-) -> int:
-    """Write the batch to `path` and its template as .html; return the number of rows.
+) -> None:
+    """Write the batch to `path` and its template as .html.
 
     `latex` has the formulas of the hits by formula id; `comments` adds a box for a comment on each
     hit. A hit links to its thread on the pages of the command `threads` if their address is given,
@@ -110,7 +110,6 @@ def write_batch(
     if not comments:
         text = _COMMENT_BOX.sub("", text)
     page.write(text.replace(_QUESTIONS, "\n".join(_templates(questions))))
-    return len(items)
 
 
 def posts_of_batch(path: Path) -> list[str]:

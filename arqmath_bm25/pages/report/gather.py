@@ -7,7 +7,7 @@ topics of each run; without judgments, a report shows the hits of the runs and n
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 from arqmath_bm25.collection.collection import Collection
@@ -16,7 +16,7 @@ from arqmath_bm25.core.labs import GRADE_OF_LABEL, HIGHEST, known_year
 from arqmath_bm25.core.records import Json, Topic
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import NAMES, Measure, read_measure
-from arqmath_bm25.evaluation.qrels import Judgments, Qrels
+from arqmath_bm25.evaluation.qrels import Judgments, Qrels, grades_in
 from arqmath_bm25.evaluation.score import RunScore
 from arqmath_bm25.pages.post_html import latex_of, post_reader
 from arqmath_bm25.runs.rows import RunRow
@@ -250,7 +250,7 @@ def _questions(
 def _words(qrels: Qrels) -> dict[int, str]:
     """Return the names of grades: the labs' names, or "Relevant" for binary judgments."""
     words = {grade: word for word, grade in GRADE_OF_LABEL.items() if grade is not None}
-    highest = max(chain.from_iterable(map(dict.values, qrels.values())), default=0)
+    highest = max(grades_in(qrels), default=0)
     if highest <= 1:
         return {1: "Relevant", 0: words[0]}
 
