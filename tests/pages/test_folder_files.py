@@ -221,13 +221,14 @@ def test_no_answer_has_the_path_of_the_folder(
     with running(site) as address:
         see(Client(address))
         for kind, error in ((InputError, 503), (OSError, 500)):
-            for method in ("explain", "search_chosen"):
+            ranker = type(site._indexes["docs"].ranker)
+            for owner, method in ((ranker, "explain"), (Index, "search_chosen")):
 
                 def fail(*_: object, kind: type[Exception] = kind) -> None:
                     raise kind(f"{folder}/circle.md: damaged")
 
                 with monkeypatch.context() as patched:
-                    patched.setattr(Index, method, fail)
+                    patched.setattr(owner, method, fail)
                     assert Client(address).get(paths[-1]).status == error
                     see(Client(address))
     assert seen == {200, 404, 422, 500, 503}
