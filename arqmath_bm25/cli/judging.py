@@ -1,10 +1,12 @@
 """The commands `pool` and `judge`: from runs to a batch for annotation to judgments."""
 
+from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
 
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import Place, out, task_of_runs
+from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RankingTask
 from arqmath_bm25.core.progress import counted
@@ -57,21 +59,8 @@ def pool(
     questions = configured(topic_task).asked(collection, topic_files)
 
     depths = Depths(primary=primary_depth or depth, other=depth)
-    ids = cache(partial(FormulaIds.from_collection, collection))
-    rules = RULES[task]
-    pooled = make_pool(
-        (Run.read(run, task, ids) for run in runs),
-        depths,
-        rules.eligible(collection, ids),
-        seed,
-        rules.thread_of(collection),
-    )
+    pooled = _pool(runs, task, collection, depths, seed)
     items = pooled.items
-    if not items:
-        raise InputError(
-            f"{runs[0]}: no hit of the runs may be judged; `arqmath-bm25 validate --data` says why"
-        )
-
     formulas = set[str]()
     for item in items:
         formulas.update(hit.formula_id for hit in item.hits)
@@ -100,6 +89,23 @@ def pool(
 
     for path in batches:
         _report(pooled, path)
+
+
+def _pool(
+    runs: Sequence[Path], task: RankingTask, collection: Collection, depths: Depths, seed: int
+) -> Pool:
+    """Pool runs; InputError if nothing is left to judge."""
+    ids = cache(partial(FormulaIds.from_collection, collection))
+    rules = RULES[task]
+    parsed = (Run.read(run, task, ids) for run in runs)
+    eligible = rules.eligible(collection, ids)
+    pooled = make_pool(parsed, depths, eligible, seed, rules.thread_of(collection))
+    if not pooled.items:
+        raise InputError(
+            f"{runs[0]}: no hit of the runs may be judged; `arqmath-bm25 validate --data` says why"
+        )
+
+    return pooled
 
 
 def _report(pooled: Pool, output: Path) -> None:

@@ -90,14 +90,7 @@ def write_batch(
             html = _hit(hit, post, cells, collection, latex, threads)
             hits += [hit.post_id, _escape_dollars(html)]
 
-        for name in (item.topic_id, item.doc_id):
-            if _UNSAFE.search(name):
-                raise InputError(
-                    f"{path}: the id {shown(name)} would be read as a formula of a spreadsheet or "
-                    "as HTML; in a batch, ids do not begin with one of = + - @ nor hold one of "
-                    '" < > & $'
-                )
-
+        _check_ids(item, path)
         question = [""] * len(QUESTION)
         if item.topic_id not in questions:
             question = _question(item.topic_id, topics, cells, path)
@@ -128,6 +121,16 @@ def posts_of_batch(path: Path) -> list[str]:
     for row in rows:
         posts += [row[column] for column in columns if row[column]]
     return posts
+
+
+def _check_ids(item: Item, path: Path) -> None:
+    """Raise InputError for an id that a spreadsheet or a browser would not read as one."""
+    for name in (item.topic_id, item.doc_id):
+        if _UNSAFE.search(name):
+            raise InputError(
+                f"{path}: the id {shown(name)} would be read as a formula of a spreadsheet or as "
+                'HTML; in a batch, ids do not begin with one of = + - @ nor hold one of " < > & $'
+            )
 
 
 def _question(
