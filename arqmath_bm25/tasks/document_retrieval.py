@@ -132,9 +132,9 @@ class DocumentRetrieval(DocumentTask):
         former = None
         if forms == FLAT and collection.is_imported and not workers.remote:
             former = FormerIndex.of(self, collection)
-        task, rows, kept = self._with_table(collection, place, former)
+        task, rows, former = self._with_table(collection, place, former)
         directory = place.absolute() / DOCUMENTS
-        if kept is not None or (directory / ROWS).exists():
+        if former or (directory / ROWS).exists():
             clear(directory, keep_documents=False)
             directory.mkdir()
 
@@ -146,14 +146,14 @@ class DocumentRetrieval(DocumentTask):
             digests = rows[:, 2] ^ (task is not self)
             lacking = forms.cluster.lacking(digests, _ids_in)
             others = _parts(rows[~lacking])
-        elif former and kept is not None:
-            lacking[kept[kept >= 0]] = False
-            former.write_remaining(kept, lacking, directory)
+        elif former:
+            lacking[former.places[former.places >= 0]] = False
+            former.write_remaining(lacking, directory)
             words = former.words
 
         documents = partial(_documents, path.absolute(), task.settings)
         counts = write_parts(documents, _parts(rows[lacking]), directory, workers, forms)
-        if former and kept is not None:
+        if former:
             former.counts.update(counts)
             counts = former.counts
         counts = +counts
@@ -181,27 +181,26 @@ class DocumentRetrieval(DocumentTask):
 
     def _with_table(
         self, collection: Collection, place: Path, former: FormerIndex | None
-    ) -> tuple[Self, Ints, Ints | None]:
+    ) -> tuple[Self, Ints, FormerIndex | None]:
         """Write the table of documents; return the task that reads them as most are, and the table.
 
-        The last are the rows of the former index in it, None if all are read anew.
+        The last is the former index, None if all are read anew.
         """
         path = collection.documents_file
         kinds = Counter[str]()
         rows = write_table(path, place, former, kinds)
-        kept = None
-        if former:
-            kept = former.rows_among(rows)
-            if kept is None:
-                kinds.clear()
-                rows = write_table(path, place, None, kinds)
-        if former is None or kept is None:
+        if former and not former.is_found_among(rows):
+            former = None
+            kinds.clear()
+            rows = write_table(path, place, None, kinds)
+        if former is None:
             return self.supposing(are_mostly_latex(kinds)), rows, None
 
         counts = former.counts
         before = self.supposing(_SUPPOSED in counts)
         gone = Counter[str]()
-        for document in _documents(former.corpus, before.settings, former.rows[kept < 0], gone):
+        rows_gone = former.rows[former.places < 0]
+        for document in _documents(former.corpus, before.settings, rows_gone, gone):
             gone["documents"] += 1
             former.words.subtract(document.words)
         counts.subtract(gone)
@@ -214,8 +213,8 @@ class DocumentRetrieval(DocumentTask):
         if task.delimiters != before.delimiters:
             now = _READ_AS[task is self]
             tell(f"{collection.given}: read anew: what could be LaTeX is now {now}")
-            kept = None
-        return task, rows, kept
+            former = None
+        return task, rows, former
 
     def _tell_of(self, counts: Counter[str], data: str | Path) -> None:
         """Report the kinds of documents and faulty texts, and forget these counts."""
@@ -244,7 +243,7 @@ class DocumentRetrieval(DocumentTask):
 
     def documents(self, collection: Collection) -> Iterator[tuple[str, Indexed]]:
         """Yield the text of every document and its indexed fields."""
-        analyzer = Analyzer(self.settings.analysis)
+        analyzer = analyzer_of(self.settings)
         proofs = self.settings.analysis.text.proofs
         delimiters = self.supposing(collection.is_mostly_latex).delimiters
         for read in collection.own_documents():

@@ -128,25 +128,17 @@ class FormerIndex:
                 return cls(store, corpus / CORPUS)
         return None
 
-    def rows_among(self, rows: Ints) -> Ints | None:
-        """Return the row of each of its documents among others; -1 for one that is gone.
-
-        None if few are left, or if they have another order.
-        """
+    def is_found_among(self, rows: Ints) -> bool:
+        """Find its documents among others; False if few are left, or if they have another order."""
         order = np.argsort(rows[:, 2])
         places, is_there = lookup(rows[order, 2], self.rows[:, 2])
-        found = np.where(is_there, order[places], -1)
-        left = found[is_there]
-        if 2 * len(left) < len(rows) or np.any(np.diff(left) <= 0):
-            return None
-        return found
+        self.places = np.where(is_there, order[places], -1)  # of each, -1 for one that is gone
+        left = self.places[is_there]
+        return 2 * len(left) >= len(rows) and bool(np.all(np.diff(left) > 0))
 
-    def write_remaining(self, rows: Ints, is_new: Flags, directory: Path) -> None:
-        """Write the postings of the documents that are left as a part; new ones come after it.
-
-        `rows` has their rows among all documents, as `rows_among` returns them.
-        """
-        is_left = rows >= 0
+    def write_remaining(self, is_new: Flags, directory: Path) -> None:
+        """Write the postings of the documents that were found as a part; new ones come after it."""
+        is_left = self.places >= 0
         write_remaining(self._index, is_left, directory / "former.flat")
-        all_rows = np.concatenate((rows[is_left], np.flatnonzero(is_new)))
+        all_rows = np.concatenate((self.places[is_left], np.flatnonzero(is_new)))
         all_rows.astype(np.int32).tofile(directory / ROWS)

@@ -42,14 +42,17 @@ from arqmath_bm25.tasks.written_words import FILE, WrittenWords
 from arqmath_bm25.version import __version__
 
 
-def _hinted(engine: Engine, store: Path) -> EngineName | None:
-    """Return the engine to name in the command that builds a store; None if that need not be."""
+def _require(content: IndexContent, store: Path, engine: Engine, read_all: bool = False) -> None:
+    """Raise NoIndexError for a store that cannot be used, with the engine to build it for."""
+    why = why_unusable(store, content.recipe, content.sources, read_all)
+    if not why:
+        return
+    built_for: EngineName | None = None
     if engine.name != "auto":
-        return engine.name
-    for name in LOCAL:
-        if store.exists() and store.name.startswith(name):
-            return name
-    return None
+        built_for = engine.name
+    elif store.exists():
+        built_for = next((name for name in LOCAL if store.name.startswith(name)), None)
+    raise NoIndexError(why, content.task.name, built_for) from None
 
 
 @dataclass(eq=False)
@@ -105,12 +108,8 @@ class Index:
 
     @classmethod
     def _opened(cls, content: IndexContent, store: Path, task: Task, engine: Engine) -> Index:
-        why = why_unusable(store, content.recipe, content.sources)
-        manifest = readable_manifest(store)
-        if why or manifest is None:
-            why = why or f"{store}: it was removed"
-            raise NoIndexError(why, content.task.name, _hinted(engine, store))
-        return cls(task, content.collection, store, manifest, engine)
+        _require(content, store, engine)
+        return cls(task, content.collection, store, Manifest.read(store), engine)
 
     def __post_init__(self) -> None:
         # Nobody removes these as long as they are open.
@@ -253,11 +252,7 @@ class Index:
         except Exception:
             # Whatever a damaged file makes of Lucene or NumPy: the files tell the cause.
             for content in with_needed([self.task.index_task], self.collection):
-                store = content.store(self.engine.name)
-                why = why_unusable(store, content.recipe, content.sources, read_all=True)
-                if why:
-                    hint = _hinted(self.engine, store)
-                    raise NoIndexError(why, content.task.name, hint) from None
+                _require(content, content.store(self.engine.name), self.engine, read_all=True)
             raise
 
     @cached_property

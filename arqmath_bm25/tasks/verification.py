@@ -242,8 +242,8 @@ def _verify_ranked(
     index = _index(run, made, task, collection, build)
     queries = None
     if made.queries is not None:
-        queries = _given_file(run, made.queries)
-        if queries is None:
+        queries = _beside(run, made.queries.name)
+        if not has_digest(queries, made.queries.sha256):
             raise InputError(
                 f"{run}: the file of its queries, {shown(made.queries.name)}, is not beside it; "
                 "put it there"
@@ -320,21 +320,13 @@ def _topic_file(run: Path, source: _File, task: Task, collection: Collection) ->
         if has_digest(path, source.sha256):
             return path
 
-    own = _given_file(run, source)
-    if own is None:
+    own = _beside(run, source.name)
+    if not has_digest(own, source.sha256):
         raise InputError(
             f"{collection.layout.data}: no topic file is the one of {run}; put its "
             f"{shown(source.name)} beside it"
         )
     return own
-
-
-def _given_file(run: Path, source: _File) -> Path | None:
-    """Find a file that was given to a command next to the run."""
-    path = _beside(run, source.name)
-    if has_digest(path, source.sha256):
-        return path
-    return None
 
 
 def _claims(run: Path, manifest: Json, expected: Json) -> list[str]:

@@ -91,13 +91,9 @@ def index_parts(
         return
 
     # Anserini writes no index of an empty file.
-    parts = []
-    size = 0
-    for part in sorted(documents.absolute().glob("*.jsonl")):
-        part_size = part.stat().st_size
-        if part_size:
-            parts.append(part)
-            size += part_size
+    parts = [part for part in documents.absolute().glob("*.jsonl") if part.stat().st_size]
+    parts.sort()
+    size = sum(part.stat().st_size for part in parts)
 
     # The number of shards depends on the documents only, not on the number of workers.
     count = min(-(-size // _SHARD), len(parts))

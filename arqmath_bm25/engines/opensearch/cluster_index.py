@@ -226,13 +226,17 @@ def load_documents(
         if copied:
             _copy(client, copied, index)
             _send(client, index.name, _removal, gone)
-            _load_parts(hosts, index, parts, workers)
+        elif not _index_description(client, index):
+            _create_index(client, index, shards)
+
+        if copied or _count(client, index.name) != index.documents:
+            load = partial(_load_part, hosts, index.name)
+            about = "Loading documents into the cluster"
+            with progress(about, index.documents, "documents") as loaded:
+                for count in workers.map(load, parts):
+                    loaded(count)
+        if copied:
             _reopen(client, index.name)
-        else:
-            if not _index_description(client, index):
-                _create_index(client, index, shards)
-            if _count(client, index.name) != index.documents:
-                _load_parts(hosts, index, parts, workers)
         _seal(client, index)
 
 
@@ -427,15 +431,6 @@ def _described(index: ClusterIndex) -> Json:
         "documents": index.documents,
         "collection": index.collection,
     }
-
-
-def _load_parts(
-    hosts: Sequence[str], index: ClusterIndex, parts: Iterable[Path], workers: Workers
-) -> None:
-    load = partial(_load_part, hosts, index.name)
-    with progress("Loading documents into the cluster", index.documents, "documents") as loaded:
-        for count in workers.map(load, parts):
-            loaded(count)
 
 
 def _load_part(hosts: Sequence[str], name: str, part: Path) -> int:

@@ -7,8 +7,6 @@ The answer is the text of the highest ranked post that has any, whole if it fits
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
-from operator import attrgetter
 from pathlib import Path
 
 from arqmath_bm25.analysis.answer_text import answer_text, one_line, shorten
@@ -79,18 +77,18 @@ class AnswerExtractor(Ranker):
 
     def rank(self, topics: Sequence[Topic], variant: str, depth: int) -> HitLists:
         """Yield the answer to every topic, from the `depth` best posts; none if they have none."""
-        ranked = self._ranker.rank(topics, variant, depth)
-        for hits in ranked:
-            answers = filter(attrgetter("text"), map(self._extract, hits))
-            yield list(islice(answers, 1))
+        for hits in self._ranker.rank(topics, variant, depth):
+            answers = []
+            for hit in hits:
+                post = self._posts.read(hit.doc_id)
+                if post is None:
+                    continue
+                text = one_line(shorten(answer_text(post.body)))
+                if text:
+                    answers.append(hit._replace(text=text))
+                    break
+            yield answers
 
     def explain(self, topic: Topic, variant: str, hits: Sequence[Hit]) -> PartLists:
         """Return what the ranking of Task 1 says."""
         return self._ranker.explain(topic, variant, hits)
-
-    def _extract(self, hit: Hit) -> Hit:
-        post = self._posts.read(hit.doc_id)
-        if post is None:
-            return hit._replace(text="")
-        text = shorten(answer_text(post.body))
-        return hit._replace(text=one_line(text))
