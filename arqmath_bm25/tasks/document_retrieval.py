@@ -485,6 +485,7 @@ def _documents(
     delimiters = cast("Delimiters", settings.analysis.latex.delimiters)
     proofs = settings.analysis.text.proofs
     analyzer = analyzer_of(settings)
+    names = settings.fields
 
     def fields(document: UserDocument) -> tuple[Terms, Terms, set[str]]:
         title, text = document.marked(delimiters).contents(delimiters, proofs)
@@ -517,7 +518,7 @@ def _documents(
             counts[_WORDLESS + kind] += 1
         if not (text.operators.formulas or title.operators.formulas):
             counts[_WITHOUT_FORMULAS] += 1
-        yield _indexed(read, title, text, analyzer, settings.fields)._replace(words=words)
+        yield _indexed(read, title, text, analyzer, names)._replace(words=words)
 
 
 def _ids_in(store: Path, rows: Ints) -> list[str]:

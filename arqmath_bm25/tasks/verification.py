@@ -143,14 +143,10 @@ def verify_run(
 
 def first_ranked(run: Path) -> Path:
     """Return the first run that a run was fused from; of any other run, itself."""
-    for _ in range(5):
-        members = stored_manifest(run).get("runs")
-        if not isinstance(members, list) or not members or not isinstance(members[0], dict):
-            break
-        try:
-            run = _beside(run, str(members[0].get("name")))
-        except InputError:  # said by `verify_run`
-            break
+    with suppress(InputError):  # it is not fused, or `verify_run` says what is wrong
+        for _ in range(5):
+            fused = _parsed(_Fused, stored_manifest(run), run)
+            run = _beside(run, fused.runs[0].name)
     return run
 
 

@@ -111,8 +111,9 @@ class FormulaRetrieval(IndexedTask):
         left_out = listed(left)
         lost = rows - instances - sum(left.values())
 
-        said = f"{rows:,} formulas read, {instances:,} indexed as {documents:,} visually distinct"
-        said += " ones"
+        said = (
+            f"{rows:,} formulas read, {instances:,} indexed as {documents:,} visually distinct ones"
+        )
         if notes:
             said += f" ({notes})"
         if left_out:
