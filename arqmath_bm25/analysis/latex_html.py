@@ -90,6 +90,13 @@ _OR_COMMENT = expression(
 _DOCUMENT = expression(
     r"^(?:[^%\\\n]|\\(?!begin\{document\}).){0,999}\\begin\{document\}", re.MULTILINE
 )
+# The text of a frame before its title.
+_LATE_TITLE = expression(
+    r"(\\begin\{frame\}(?>(?:<[^<>]{0,40}>|\[[^\[\]]{0,200}\])*))(?!\s*\\frametitle)"
+    r"((?>(?:(?!\\(?:begin|end)\{frame\}|\\frametitle).)*))"
+    rf"(\\frametitle\s{{0,9}}{_GROUP})",
+    re.DOTALL,
+)
 _CONDITION = expression(r"(?P<open>\\if[A-Za-z@]*+)|(?P<close>\\fi(?![A-Za-z@]))")
 _IN_FORMULA = expression(r"\\.|[${}]|\n[ \t]*+\n", re.DOTALL)
 _NEW_ENVIRONMENT = expression(
@@ -130,6 +137,8 @@ def latex_html(text: str, offset: int = 0, preamble: Macros | None = None) -> st
     The macros of its preamble are written before it, unless they are known as `preamble`.
     """
     text = markup.PRIVATE.sub(" ", text)
+    if "frametitle" in text:
+        text = _LATE_TITLE.sub(r"\1\3\2", text)
     writer = _LatexWriter(text, preamble, offset)
     writer.is_file = preamble is not None
     document = _DOCUMENT.search(text)

@@ -28,10 +28,12 @@ class LightText(NamedTuple):
 
 _KEYWORD = expression(r"#\+(?P<key>[A-Za-z_]+):[ \t]*(?P<value>.*)")
 _BLOCK = expression(r"#\+(?P<edge>begin|end)_(?P<name>\w+)[ \t]*(?P<title>.*)", re.IGNORECASE)
-_ORG_HEADING = expression(
-    r"(?P<stars>\*{1,9})[ \t]+(?:(?:TODO|DONE|NEXT|WAITING)[ \t]+)?(?:\[#[A-Z]\][ \t]+)?"
-    r"(?P<title>.*?)(?:[ \t]+:[\w@:]+:)?[ \t]*"
-)
+_ORG_HEADING = expression(r"(?P<stars>\*{1,9})[ \t]+(?P<title>.*?)(?:[ \t]+:[\w@#%:]+:)?[ \t]*")
+# States of a heading that is a task, and what may follow them.
+_STATES = ("TODO", "DONE", "NEXT", "WAITING")
+_OWN_STATES = expression(r"^[ \t]*#\+(?:SEQ_|TYP_)?TODO:(.*)", re.MULTILINE | re.IGNORECASE)
+_STATE = expression(r"[\w-]+")
+_PRIORITY = expression(r"\A\[#\w{1,2}\][ \t]*")
 _DRAWER = expression(r":(?P<key>[\w-]+):[ \t]*(?P<value>.*)")
 # Pictures, links, code, citations, references, footnotes and rules of tables, as in Markdown.
 _IN_LINES = [
@@ -50,7 +52,9 @@ _IN_LINES = [
         (r"(?<=-)\+(?=-)", "|"),
     )
 ]
-_CODE_BLOCKS = ("src", "example")
+_CODE = "```````"
+_LITERAL = ":"  # before each line of code
+_CODE_BLOCKS = ("src", "example", _LITERAL)
 _HIDDEN_BLOCKS = ("export", "comment")
 _PLANNING = expression(r"(?:SCHEDULED|DEADLINE|CLOSED|CLOCK):[ \t]")
 _OPTIONS = expression(r":options[ \t]{1,9}\[([^\[\]]*)\]")  # of a block: its title
@@ -83,17 +87,22 @@ def org_markdown(text: str) -> LightText:
     values: dict[str, str] = {}
     heading = code = ""
     in_drawer = False
+    states = {*_STATES, *_STATE.findall(" ".join(_OWN_STATES.findall(text)))}
     for line in _printed(text):
+        is_literal = line == ":" or line.startswith(": ")
+        if code in ("", _LITERAL) and is_literal != (code == _LITERAL):
+            written.append(_CODE)
+            code = _LITERAL if is_literal else ""
         block = _BLOCK.fullmatch(line)
         if code and (block is None or block["edge"].lower() != "end"):
             if code in _CODE_BLOCKS:
-                written.append(line)
+                written.append(line.removeprefix(_LITERAL))
         elif block:
             name = block["name"].lower()
             is_end = block["edge"].lower() == "end"
             if name in _CODE_BLOCKS + _HIDDEN_BLOCKS:
                 code = "" if is_end else name
-                written.append("```````" if name in _CODE_BLOCKS else "")
+                written.append(_CODE if name in _CODE_BLOCKS else "")
             elif name in markup.NAMED and is_end:
                 written.append(f"{_FENCE}\n")
             elif name in markup.NAMED:
@@ -118,7 +127,11 @@ def org_markdown(text: str) -> LightText:
             found = _ORG_HEADING.fullmatch(line)
             heading = ""
             if found:
-                heading = f"{'#' * min(6, len(found['stars']))} {found['title']}"
+                state, _, title = found["title"].partition(" ")
+                if state not in states:
+                    title = found["title"]
+                title = _PRIORITY.sub("", title.strip())
+                heading = f"{'#' * min(6, len(found['stars']))} {title}"
             line = _without_marks(heading or line)
             if line and "NAME" in values:
                 written.append(f"\n({values.pop('NAME')})=\n")
@@ -139,11 +152,16 @@ def _directive(name: str, title: str, label: str) -> str:
 # Typst
 
 _SKIPPED = expression(
-    r"(?P<code>`+[^`]*`+)|(?P<string>\"(?:[^\"\\\n]|\\.)*\")|/\*(?s:.*?)(?:\*/|\Z)|(?<!:)//[^\n]*"
+    r"(?P<code>`+[^`]*`+)|(?P<string>\"(?:[^\"\\\n]|\\.)*\")|(?P<address>https?://[^\s\[\]()]*)"
+    r"|/\*(?s:.*?)(?:\*/|\Z)|//[^\n]*"
 )
 _SETTING = expression(r"^[ \t]*#(?:import|include|set|show|let)\b", re.MULTILINE)
 _TYPST_HEADING = expression(r"^(=+)[ \t]+([^\n<]*)(?:<([\w:.-]+)>)?[ \t]*$", re.MULTILINE)
-_CALL = expression(r"#([A-Za-z][\w.-]*)")
+_CALL = expression(r"(?<!\\)#(?:([A-Za-z](?:[\w-]|\.(?=\w))*)|(?=[({]))")
+_CONDITION = r"(?>(?:[^\[({\n]|\([^()\n]{0,200}\))*)"  # before the content that is shown under it
+_CONDITIONAL = ("if", "for", "while", "context")
+_HEAD = expression(_CONDITION)
+_ELSE = expression(rf"\s{{0,99}}else\b{_CONDITION}")
 _DOCUMENT = expression(
     r"^[ \t]*#(?:set[ \t]+document|show[ \t]*:[ \t]*[\w.-]+)\([^()]{0,999}?\btitle[ \t]*:[ \t]*"
     r"(?:\"([^\"\n]*)\"|\[([^\[\]\n]*)\])",
@@ -153,7 +171,7 @@ _TITLE = expression(
     r"(?:title|name)[ \t]*:[ \t]*(?:\"([^\"\n]*)\"|\[([^\[\]\n]*)\])|^\"([^\"\n]*)\""
 )
 _LABEL = expression(r"(?<!\s)\s*<([\w:.-]+)>")
-_REFERENCE = expression(r"(?<![\w@])@([A-Za-z][\w:-]*(?:\.\w+)*)(?:\[[^\[\]\n]{0,99}\])?")
+_REFERENCE = expression(r"(?<![\w@\\])@([A-Za-z][\w:-]*(?:\.\w+)*)(?:\[[^\[\]\n]{0,99}\])?")
 _BRACKET = expression(r"(?P<open>[(\[{])|(?P<close>[)\]}])")
 _FORMULA = expression(r"(?<!\\)\$((?:[^$\\]|\\.)*)\$", re.DOTALL)
 
@@ -213,15 +231,23 @@ def _calls(text: str, depth: int = 0) -> str:
             continue
         written.append(text[done : call.start()])
         done = call.end()
+        name = (call[1] or "").lower()
+        head = None
+        if name in _CONDITIONAL:
+            head = _HEAD.match(text, done)
+        if head:
+            done = head.end()
         arguments = content = ""
-        while text[done : done + 1] in ("(", "["):
+        while text[done : done + 1] in ("(", "[", "{"):
             _, end = closing_edge(_BRACKET, text, done + 1)
-            if text[done] == "(":
-                arguments += text[done + 1 : end - 1]
-            else:
+            if text[done] == "[":
                 content += f" {text[done + 1 : end - 1]}"
+            else:
+                arguments += text[done + 1 : end - 1]
             done = end
-        name = call[1].lower()
+            other = _ELSE.match(text, done)
+            if head and other:
+                done = other.end()
         if name not in markup.NAMED:
             content = f"{_contents(arguments)} {content}"
         content = _calls(content, depth + 1)

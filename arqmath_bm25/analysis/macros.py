@@ -19,9 +19,10 @@ _LONGEST = 1000  # characters of a definition or an argument
 _LONGEST_FORMULA = 20_000  # characters of a formula after expansion, unless it was longer
 
 _DEFINES = expression(
-    r"\\(?:(?P<command>(?:(?:re)?new|provide)command)|(?P<operator>DeclareMathOperator)"
-    r"|(?P<document>(?:New|Renew|Provide|Declare)DocumentCommand)|DeclarePairedDelimiter(?P<pair>X(?:PP)?|)"
-    r"|(?P<alias>let)|(?P<def>[gx]?def))"
+    r"\\(?:(?P<command>(?:(?:re)?new|provide)(?:robust)?c(?:omman|m)d|DeclareRobustCommand)"
+    r"|(?P<operator>DeclareMathOperator)|DeclarePairedDelimiter(?P<pair>X(?:PP)?|)"
+    r"|(?P<document>(?:New|Renew|Provide|Declare)(?:Expandable)?DocumentCommand)"
+    r"|(?P<alias>let)|(?P<def>[egx]?def))"
     r"(?![A-Za-z])"
 )
 _OR_COMMENT = expression(rf"(?P<comment>(?<!\\)%[^\n]*+)|{_DEFINES.pattern}")
@@ -36,7 +37,7 @@ _PAIR_PARTS = {"": 2, "X": 3, "XPP": 5}
 _SIZE = expression(r"\*|\s{0,9}\[[^\[\]]{0,100}\]")  # of a pair of delimiters
 _OPTION = expression(r"\s{0,9}\[([^\[\]]{0,100})\]")
 _SIGNATURE = expression(r"O\{[^{}]{0,100}\}|[mOos]")  # of \NewDocumentCommand
-_OPTIONAL = expression(r"\s{0,9}(?:o|O\{(?P<default>[^{}]{0,100})\})")
+_FIRST = expression(r"\s{0,9}(?P<star>s?)\s{0,9}(?P<option>o|O\{(?P<default>[^{}]{0,100})\})?")
 _ALIASED = expression(r"\s{0,9}=?\s{0,9}(\\(?:[A-Za-z]+|.)|[^\s{}])")
 _TOKEN = expression(r"\s{0,9}(\{|\\(?:[A-Za-z]+|.)|[^\s}])", re.DOTALL)
 _BRACE = expression(r"\\.|(?P<open>\{)|(?P<close>\})", re.DOTALL)
@@ -54,6 +55,7 @@ class Macro(NamedTuple):
     is_final: bool = False  # the body is not expanded again
     is_pair: bool = False  # of delimiters, which may have a star or a size
     parameters: str = ""  # with signs around them
+    has_star: bool = False  # as the first argument, which may be missing
 
     def definition(self, name: str) -> str:
         """Return a definition of this macro in LaTeX."""
@@ -61,6 +63,10 @@ class Macro(NamedTuple):
             return rf"\let\{name}{self.body}"
         if self.parameters:
             return rf"\def\{name}{self.parameters}{{{self.body}}}"
+        if self.has_star:
+            optional = "" if self.default is None else f"O{{{self.default}}}"
+            others = "m" * (self.arguments - 1 - bool(optional))
+            return rf"\NewDocumentCommand{{\{name}}}{{s{optional}{others}}}{{{self.body}}}"
         if self.is_pair:
             pair = rf"\DeclarePairedDelimiterX{{\{name}}}"
             return f"{pair}[{self.arguments}]{{}}{{}}{{{self.body}}}"
@@ -83,6 +89,9 @@ class Macro(NamedTuple):
         size = _SIZE.match(text, begin)
         if self.is_pair and size is not None:
             begin = size.end()
+        if self.has_star:
+            arguments.append("")
+            begin += text.startswith("*", begin)
         if self.default is not None:
             option = _OPTION.match(text, begin)
             if option is None:
@@ -178,6 +187,7 @@ class Macros(dict[str, Macro]):
 
         arguments = 0
         default = None
+        has_star = False
         parameters = ""
         count = _COUNT.match(text, begin)
         if definition["document"]:
@@ -186,9 +196,10 @@ class Macros(dict[str, Macro]):
                 return begin
             begin = signature[1]
             arguments = len(_SIGNATURE.findall(signature[0]))
-            optional = _OPTIONAL.match(signature[0])
-            if optional is not None:
-                default = optional["default"] or ""
+            first = _FIRST.match(signature[0])
+            if first is not None:
+                has_star = bool(first["star"])
+                default = first["default"] or ("" if first["option"] else None)
         elif definition["def"]:
             signs = _PARAMETERS.match(text, begin)
             if signs is None:
@@ -209,7 +220,7 @@ class Macros(dict[str, Macro]):
         body, end = argument
         if definition["operator"]:
             body = f"\\operatorname{name[1]}{{{body}}}"
-        self[name[2]] = Macro(body, arguments, default, parameters=parameters)
+        self[name[2]] = Macro(body, arguments, default, False, False, parameters, has_star)
         return end
 
     def _alias(self, name: str, text: str, begin: int) -> int:

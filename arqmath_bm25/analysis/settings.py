@@ -8,7 +8,7 @@ from arqmath_bm25.analysis.html import ChosenDelimiters
 from arqmath_bm25.core.configuration import Settings
 
 # This number is raised when the same settings give other terms; earlier indexes are stale then.
-VERSION = 13
+VERSION = 14
 
 
 def _check_order(lengths: tuple[int, int]) -> tuple[int, int]:

@@ -52,7 +52,7 @@ from arqmath_bm25.core.writing import Source, complete, contents, state_of, writ
 from arqmath_bm25.version import __version__
 
 FILES = "files"  # the folder of imports below INDEXES, and the task of their manifests
-_FORM = 12  # of the rows of a folder
+_FORM = 13  # of the rows of a folder
 _ENGINE = "corpus"
 # A file that was written so shortly before it was read may change without a change of its times.
 _RECENT = 50_000_000  # ns

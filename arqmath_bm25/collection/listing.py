@@ -156,7 +156,7 @@ class Listing:
     ) -> str:
         """Return why a file or folder is left out; "" if it is not."""
         if is_folder and entry.name in _PACKAGES:
-            return "packages or builds"
+            return "packages"
         if is_folder and os.path.realpath(entry.path) == os.path.realpath(self.indexes):
             return "the indexes"
         is_regular = is_folder or entry.is_file(follow_symlinks=False)

@@ -50,7 +50,7 @@ _STEP = expression(
     r"\{(?P<styles>[^{}]{1,999})\}"
     r"|\\graphicspath\s*\{(?P<graphics>[^\n]{0,400}\})\s*\}"
     r"|\\includegraphics\*?\s*(?P<look>\[[^\[\]]{0,400}\]\s*)?\{(?P<picture>[^{}\n]{1,200})\}"
-    r"|(?P<begin>\\begin\{document\})"
+    r"|(?P<begin>\\begin\{document\})|(?P<last>\\endinput)(?![A-Za-z@])"
 )
 # `{include}` and `{literalinclude}` of MyST, `include` of Quarto, embedded notes of Obsidian,
 # snippets of mkdocs, `include` of mdBook, children of knitr.
@@ -158,6 +158,9 @@ class SourceInputs:
                 written.append(text[done : step.start()])
             done = step.end()
             replaced = step[0]
+            if step["last"] and was_shown:
+                line, _, _ = text[done:].partition("\n")
+                return "".join([*written, line])
             if step["condition"] and step.start() < last_end:
                 conditions.append(self._flags.get(step["condition"]))
                 replaced = replaced if conditions[-1] is None else " "

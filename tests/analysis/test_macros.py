@@ -40,6 +40,12 @@ def expanded_formulas(*formulas: str) -> str:
         (r"\newcommand{\norm}[2][2]{\|#2\|_#1}", r"\norm[p]{x}", r"\|x\|_p"),
         (r"\DeclareMathOperator{\Tr}{Tr}", r"\Tr A", r"\operatorname{Tr} A"),
         (r"\DeclareMathOperator*{\argmax}{arg\,max}", r"\argmax_x", r"\operatorname*{arg\,max}_x"),
+        (r"\DeclareRobustCommand{\ket}[1]{|#1\rangle}", r"\ket{0}", r"|0\rangle"),
+        (r"\newrobustcmd*\R{\mathbb R}", r"x\in\R", r"x\in\mathbb R"),
+        (r"\edef\half{\frac12}", r"x+\half", r"x+\frac12"),
+        (r"\NewDocumentCommand{\norm}{s m}{\|#2\|}", r"\norm{x}+\norm*{y}", r"\|x\|+\|y\|"),
+        (r"\NewExpandableDocumentCommand\p{sO{n}m}{p_{#2}(#3)}", r"\p{x}\p*[k]{y}",
+         r"p_{n}(x)p_{k}(y)"),
         (r"\def\half{\frac12}", r"x^\half", r"x^{\frac12}"),
         (r"\def\a{\alpha}", r"\a b + \b", r"\alpha b + \b"),  # `\ab` would be another command
         (r"\def\v#1{\mathbf#1}", r"\v{x}", r"\mathbf x"),

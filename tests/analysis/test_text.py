@@ -25,6 +25,9 @@ from arqmath_bm25.analysis.text import MAX_WORD, SINGULARS, WordAnalyzer
             "Poincaré Erdős–Rényi Łoś Straße ısı",
             ["poincar", "erdo", "renyi", "los", "strass", "isi"],
         ),
+        # Signs that are not seen: soft hyphens, word joiners, byte order marks.
+        ("Mannig\u00adfaltig\u00adkeit non\u00adtrivial", ["mannigfaltigkeit", "nontrivi"]),
+        ("\ufeffno\u2060break", ["nobreak"]),
         ("", []),
         ("the of and", []),
     ],

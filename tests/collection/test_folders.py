@@ -119,6 +119,7 @@ def test_a_copy_that_a_query_names_stays(tmp_path: Path) -> None:
          ["src/i.md"]),
         ({"hugo.toml": "", "content/i.md": GOOD, "public/i.html": GOOD}, ["content/i.md"]),
         ({"docs/conf.py": "", "docs/i.rst": GOOD, "docs/_build/html/i.html": GOOD}, ["docs/i.rst"]),
+        ({"source/conf.py": "", "source/i.rst": GOOD, "build/html/i.html": GOOD}, ["source/i.rst"]),
         ({"objects.inv": "", "i.html": GOOD, "genindex.html": GOOD, "_sources/i.rst": GOOD},
          ["i.html"]),
         ({"z/_bookdown.yml": "output_dir: ../docs", "z/i.Rmd": GOOD, "docs/i.html": GOOD},
@@ -126,6 +127,7 @@ def test_a_copy_that_a_query_names_stays(tmp_path: Path) -> None:
         # Without its sources a site is read, and nobody's `public` is left out.
         ({"mkdocs.yml": "", "site/i.html": GOOD}, ["site/i.html"]),
         ({"public/i.md": GOOD, "_book/i.md": GOOD}, ["_book/i.md", "public/i.md"]),
+        ({"build/walls.md": GOOD, "output/i.md": GOOD}, ["build/walls.md", "output/i.md"]),
         ({".gitignore": "/old/\n*.html\n!keep.html\n", "old/a.md": GOOD, "sub/old/a.md": GOOD,
           "a.html": GOOD, "keep.html": GOOD}, ["keep.html", "sub/old/a.md"]),
         ({"sub/.gitignore": "a.md\n", "a.md": GOOD, "sub/a.md": GOOD}, ["a.md"]),

@@ -169,6 +169,7 @@ def test_a_script_of_coq_is_its_declarations() -> None:
 def test_verilog_and_outputs_are_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder = tmp_path / "project"
     (folder / "build").mkdir(parents=True)
+    (folder / "lakefile.lean").write_text("")
     (folder / "build" / "Copy.lean").write_text("theorem copied : 1 = 1 := rfl")
     (folder / "Turned.v").write_text(SCRIPT)
     (folder / "adder.v").write_text("/* An adder. */\n// one bit\nmodule adder(input a);\n")

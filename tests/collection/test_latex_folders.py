@@ -304,6 +304,35 @@ Every cover.
     assert "Without a title." in parts[2].text
 
 
+def test_a_title_after_the_text_of_its_frame_is_that_of_all_of_it(tmp_path: Path) -> None:
+    deck = r"""\documentclass{beamer}\begin{document}
+\begin{frame}\frametitle{Filters} A filter. \end{frame}
+\begin{frame}[t]
+  \begin{block}{A lemma} Ultrafilters exist. \end{block}
+  \frametitle{Ultrafilters}
+\end{frame}
+\end{document}"""
+    filters, ultrafilters = parts_of(tmp_path, {"deck.tex": deck})
+    assert [filters.title, ultrafilters.title] == ["Filters", "Ultrafilters"]
+    assert "exist" not in filters.text
+    assert "exist" in ultrafilters.text
+
+
+def test_a_file_ends_with_the_line_that_says_so(tmp_path: Path) -> None:
+    files = {
+        "main.tex": document(r"\section{A} \input{part} after"),
+        "part.tex": "a manta\n\\iffalse\\endinput\\fi a ray\n\\endinput a shark\nan eel\n",
+    }
+    (part,) = parts_of(tmp_path, files)
+    assert words(part.html).split() == "a manta a ray a shark after".split()
+
+
+def test_references_of_commands_with_an_optional_star_are_kept(tmp_path: Path) -> None:
+    see = r"\NewDocumentCommand{\see}{s m}{(see \cref{#2})}"
+    (part,) = parts_of(tmp_path, {"a.tex": document(r"\section{A} \see{lem:a} \see*{lem:b}", see)})
+    assert part.references == ("lem:a", "lem:b")
+
+
 def test_a_part_has_the_definitions_that_it_uses(tmp_path: Path) -> None:
     preamble = "\n".join(rf"\newcommand{{\m{letter}}}{{x_{letter}}}" for letter in "abcdef")
     preamble += "\n\\newcommand{\\norm}[1]{\\lVert#1\\rVert}\\newcommand\\both[1]{\\norm{#1}}\n"

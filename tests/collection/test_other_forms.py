@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arqmath_bm25.analysis.html import Formula, read_body
+from arqmath_bm25.analysis.markup import words
 from arqmath_bm25.collection.listing import listed
 from arqmath_bm25.collection.source_files import FilePart, read_source
 from arqmath_bm25.core.errors import InputError
@@ -118,6 +119,26 @@ def test_org(tmp_path: Path) -> None:
     assert parts[0].tags == ("algebra",)
 
 
+def test_states_of_tasks_are_no_part_of_headings_of_org(tmp_path: Path) -> None:
+    org = """#+TODO: READ(r) SKIM | FINISHED
+* READ [#B] Sylow theorems :exam:p_groups:
+* FINISHED Burnside
+* DONE Cauchy
+* PROOF of Lagrange
+"""
+    (tmp_path / "a.org").write_text(org)
+    titles = [part.title for part in read_source(tmp_path / "a.org", tmp_path).parts if part.title]
+    assert titles == ["Sylow theorems", "Burnside", "Cauchy", "PROOF of Lagrange"]
+
+
+def test_lines_of_org_after_a_colon_are_code(tmp_path: Path) -> None:
+    (tmp_path / "a.org").write_text("* A\nBefore $x$\n: set $width$\n:\n: of [[b]]\nafter $y$\n")
+    (part,) = read_source(tmp_path / "a.org", tmp_path).parts
+    assert formulas(part) == ["x", "y"]
+    assert part.html.count("<pre>") == 1
+    assert "[[b]]" in part.html
+
+
 TYPST = r"""#import "@preview/theorems:1.0": *
 #set text(size: 11pt)
 #let RR = math.bb("R")
@@ -145,3 +166,20 @@ def test_typst(tmp_path: Path) -> None:
     assert "comment" not in parts[0].html
     assert "import" not in "".join(part.html for part in parts)
     assert parts[1].references == ("thm-euler",)
+
+
+@pytest.mark.parametrize(
+    ("typst", "shown"),
+    [
+        ("#if true [The cashew shows.] else [Or not.] end", "The cashew shows. Or not. end"),
+        ("#for n in range(3) { let a = n } after", "after"),
+        ("#for (a, b) in pairs [Item #a.] after", "Item . after"),
+        ("#{ let hidden = 3 } #context { counter() } after", "after"),
+        (r"\#tag, me\@x.org and \@at", "#tag, me@x.org and @at"),
+        ("see https://x.org/tree//path then // words", "see https://x.org/tree//path then"),
+    ],
+)
+def test_code_of_typst_is_no_prose(tmp_path: Path, typst: str, shown: str) -> None:
+    (tmp_path / "a.typ").write_text(f"= A\n{typst}\n")
+    (part,) = read_source(tmp_path / "a.typ", tmp_path).parts
+    assert words(part.html).split() == shown.split()
