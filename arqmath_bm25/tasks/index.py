@@ -89,6 +89,9 @@ def ensure(
             check_rights(engine.hosts, engine.replicas)
     if to_build:
         ready += _build(content, to_build, workers, keep_documents)
+    for engine, store in to_build.items():
+        # This also asks the cluster for replicas, and to remove what was replaced.
+        is_loaded(engine, content.task, store)
     if content.collection.is_imported:
         remove_former(content.collection.import_folder)
     return ready
@@ -98,24 +101,22 @@ def _build(
     content: IndexContent, stores: Mapping[Engine, Path], workers: Workers, keep_documents: bool
 ) -> list[ReadyStore]:
     """Build the stores of an index for some engines; all get their names at the end."""
-    task = content.task
     began = time.monotonic()
+    task = content.task
     names = {engine.name for engine in stores}
     forms = PartForms(json=keep_documents or names != {"flat"}, flat="flat" in names)
     cluster = None
     for engine in stores:
         if engine.name == "opensearch":
             # Documents that the cluster has are written as well if something else needs them.
-            whole = keep_documents or len(stores) > 1
-            cluster = ClusterBuild(engine, content, whole)
+            cluster = ClusterBuild(engine, content, whole=keep_documents or len(stores) > 1)
             forms = forms._replace(cluster=cluster)
 
     with ExitStack() as stack:
         # The documents are written below the first store, where an interrupted build left them.
         directories = list[Path]()
         for store in stores.values():
-            building_store = building(store, resumes=not directories)
-            directories.append(stack.enter_context(building_store))
+            directories.append(stack.enter_context(building(store, resumes=not directories)))
 
         documents = directories[0] / DOCUMENTS
         if cluster:
@@ -128,17 +129,16 @@ def _build(
             shutil.copytree(directories[0], directory, ignore=without_documents, dirs_exist_ok=True)
 
         if task.fields:
-            count = counts["documents"]
             for engine, directory in zip(stores, directories, strict=True):
-                index = directory / LOCAL_INDEX
                 if cluster and engine.name == "opensearch":
-                    cluster.finish(documents, forms.ending, directory, count, workers)
-                elif engine.name == "flat":
-                    with status("Indexing"):
-                        write_flat(documents, flat_directory(index), count, workers)
-                else:
-                    with status("Indexing"):
-                        index_parts(documents, index, tuple(task.fields[1:]), count, workers)
+                    cluster.finish(documents, forms.ending, directory, counts["documents"], workers)
+                    continue
+                index = directory / LOCAL_INDEX
+                with status("Indexing"):
+                    if engine.name == "flat":
+                        write_flat(documents, flat_directory(index), counts["documents"], workers)
+                    else:
+                        index_parts(documents, index, task.fields[1:], counts["documents"], workers)
         clear(documents, keep_documents)
 
         common = Manifest(
@@ -156,7 +156,4 @@ def _build(
         for directory, manifest in zip(directories, manifests, strict=True):
             manifest.write(directory)
 
-    # This also asks the cluster for replicas, and to remove what was replaced.
-    for engine, store in stores.items():
-        is_loaded(engine, task, store)
     return list(map(ReadyStore, stores.values(), manifests))
