@@ -49,7 +49,7 @@ def test_a_topic_without_a_formula_is_refused(tmp_path: Path, element: str) -> N
     path = tmp_path / "topics.xml"
     path.write_text(TOPIC.replace(element, "Other"), encoding="utf-8")
     with pytest.raises(InputError, match=r"topics.xml: topic B.1 has no <Formula_Id>"):
-        configured("task2").read(Collection(), "topics", path)
+        configured("task2").read(Collection(), path)
 
 
 def test_the_topics_of_all_years_hold_their_formula(lite: Path) -> None:
