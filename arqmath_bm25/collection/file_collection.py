@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import os
 import re
 import sys
 from collections import Counter
@@ -38,6 +39,7 @@ from arqmath_bm25.collection.own_documents import (
     QUERIES,
     UserDocument,
     corpus_line,
+    encode,
     write_corpus,
     write_queries,
 )
@@ -55,7 +57,6 @@ _CONVERTED = {
     ".docx": " (`pandoc a.docx -t markdown -o a.md` keeps its formulas)",
     ".pdf": " (read by words after pip install 'arqmath-bm25[pdf]')",
 }
-_encode = json.JSONEncoder(ensure_ascii=False).encode
 _LONGEST_LINE = 1 << 27  # bytes
 _BLOCK = 1 << 20
 
@@ -129,9 +130,10 @@ def _write_parts(listing: Listing, directory: Path, whole: bool, workers: Worker
 
     taken_over = set()
     for name in COPIED:
-        if (listing.root / name).is_symlink() or (listing.root / name).exists():
+        path = listing.real_root / name
+        if os.path.lexists(path):
             try:
-                file = inside(listing.real_root / name, listing.real_root)
+                file = inside(path, listing.real_root)
                 if file is None:
                     raise InputError("no regular file of this folder")
                 content = read_text(file)
@@ -139,7 +141,7 @@ def _write_parts(listing: Listing, directory: Path, whole: bool, workers: Worker
                     text.write(content)
                 taken_over.add(name)
             except (InputError, OSError) as error:
-                unread[name] = _reason(error, listing.real_root / name)
+                unread[name] = _reason(error, path)
     if asked and QUERIES not in taken_over:
         write_queries(asked, directory)
 
@@ -270,9 +272,8 @@ class _Rows:
         if self._is_repeated(name, former.title):
             self._files[name] = former._replace(rows=[])
             return True
-        if any(row.doc_id in self.ids or row.digest in self._first for row in former.rows):
-            return False
-        if not former.rows:
+        is_taken = any(row.doc_id in self.ids or row.digest in self._first for row in former.rows)
+        if is_taken or not former.rows:
             return False
         for row in former.rows:
             self._note(row)
@@ -349,7 +350,7 @@ class _Rows:
                             name for name in dict.fromkeys(ids.values()) if name != row.doc_id
                         ]
                         resolved = {"references": others, "label_ids": ids}
-                        line = f"{_encode({**json.loads(line), **resolved})}\n".encode()
+                        line = f"{encode({**json.loads(line), **resolved})}\n".encode()
                         if others and row.statement:
                             asked.append(Statement(row.doc_id, row.statement, tuple(others)))
                     corpus.write(line)

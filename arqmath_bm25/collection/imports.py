@@ -87,7 +87,7 @@ class Import:
         patiently(partial(self._ensure, indexes, read_all))
         store = self.store(indexes)
         if self.inputs:
-            self.inputs.note(indexes / FILES / self.name, store)
+            self.inputs.note(store)
         return store
 
     def _ensure(self, indexes: Path, read_all: bool) -> None:
@@ -259,15 +259,15 @@ class Inputs:
         if said:
             tell(f"{self.data}: files since the last time: {'; '.join(said)}")
 
-    def note(self, folder: Path, store: Path) -> None:
+    def note(self, store: Path) -> None:
         """Remember the digests and the import, and remove former imports of this path."""
         former = {*self.before.get("former", ()), self.before.get("import")} - {store.name, None}
         now: dict[str, Any] = {"import": store.name, "former": sorted(former)}
         now |= {"files": self._settled(), "others": self.listing.others}
         if now != self.before:
-            _write(_note(folder, self.data), now)
+            _write(_note(store.parent, self.data), now)
         if self.before.get("former"):
-            remove_former(folder)
+            remove_former(store.parent)
 
     def _settled(self) -> dict[str, list[Any]]:
         """Return the states; of files that may still change unseen, the digest alone."""
@@ -275,11 +275,10 @@ class Inputs:
             return self.states
 
         latest = time.time_ns() - _RECENT
-        settled = {}
+        settled = dict(self.states)
         for name, state in self.states.items():
-            settled[name] = state
             if state[-2] > latest:
-                settled[name] = [state[-1]]
+                settled[name] = state[-1:]
         return settled
 
 

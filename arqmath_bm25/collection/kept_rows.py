@@ -7,7 +7,7 @@ lines of the corpus they are. A file whose rows would be the same is not read ag
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,7 +48,7 @@ class FormerRows:
     def __init__(self, store: Path | None = None, recipe: Mapping[str, Any] | None = None) -> None:
         """Read the rows of a store; of one that is damaged or read otherwise there are none."""
         self.files: dict[str, KeptFile] = {}
-        self._begins: dict[str, int] = {}
+        self._spans: dict[str, slice] = {}  # in the corpus
         if store is None or recipe is None:
             return
         with suppress(NoIndexError, OSError):
@@ -64,12 +64,10 @@ class FormerRows:
             file = KeptFile(*written)
             rows = [KeptRow(*row) for row in file.rows]
             self.files[name] = file._replace(rows=rows)
-            self._begins[name] = begin
-            begin += sum(row.length for row in rows)
+            end = begin + sum(row.length for row in rows)
+            self._spans[name] = slice(begin, end)
+            begin = end
 
-    def lines(self, name: str) -> Iterator[bytes]:
-        """Yield the lines of a file, with the references of that import."""
-        begin = self._begins[name]
-        for row in self.files[name].rows:
-            yield self._corpus[begin : begin + row.length]
-            begin += row.length
+    def lines(self, name: str) -> list[bytes]:
+        """Return the lines of a file, with the references of that import."""
+        return self._corpus[self._spans[name]].splitlines(keepends=True)

@@ -85,10 +85,6 @@ class Layout:
         """Return whether there are posts."""
         return self.dump("Posts") is not None
 
-    def has_lab_topics(self) -> bool:
-        """Return whether topics of the labs may be searched for in these posts."""
-        return (self.data / "Topics").is_dir() or self.posts().name.startswith("Posts.V")
-
     def topics(self, task: LabTask, year: Year) -> Path:
         """Topics of a year."""
         return self._file(official("topics", task)[year])
@@ -135,13 +131,16 @@ class Layout:
 
     def formulas(self, representation: Representation = "latex") -> Path:
         """Directory of the formula TSVs of the newest version."""
+        found = self._formulas(representation)
+        name = f"{representation}_representation_v3"
+        return found or self._missing(f"Formulas/{name}/1.tsv (unzipped from {name}.zip)")
+
+    def _formulas(self, representation: Representation) -> Path | None:
         for version in _FORMULAS:
             path = self.data / f"Formulas/{representation}_representation_{version}"
             if path.is_dir():
                 return path
-
-        name = f"{representation}_representation_v3"
-        return self._missing(f"Formulas/{name}/1.tsv (unzipped from {name}.zip)")
+        return None
 
     def formula_source(self, representation: Representation) -> Path:
         """Directory of the formula TSVs; of a dump without any, its posts, which hold LaTeX."""
@@ -151,8 +150,7 @@ class Layout:
 
     def has_formulas(self) -> bool:
         """Return whether there are formula TSVs."""
-        directories = [self.data / f"Formulas/latex_representation_{v}" for v in _FORMULAS]
-        return any(map(Path.is_dir, directories))
+        return self._formulas("latex") is not None
 
     def _file(self, path: str) -> Path:
         if not (self.data / path).is_file():

@@ -103,17 +103,21 @@ class Listing:
         def is_asked(path: Path) -> bool:
             return part_id(self.name_of(path), "") in asked
 
-        paths = {name: self.real_root / name for name in self.names}
-        alone = {
-            paths[name]
-            for name, file in self.former.files.items()
-            if name in paths and not file.source and file.digest == self.digests.get(name)
-        }
-        return planned(list(paths.values()), self.real_root, is_asked, alone)
+        alone = set()
+        for path, name in self._names.items():
+            file = self.former.files.get(name)
+            if file and not file.source and file.digest == self.digests.get(name):
+                alone.add(path)
+        return planned(list(self._names), self.real_root, is_asked, alone)
+
+    @cached_property
+    def _names(self) -> dict[Path, str]:
+        """The name of each file that is read by its real path."""
+        return {self.real_root / name: name for name in self.names}
 
     def name_of(self, path: Path) -> str:
         """Return the name of a file in the folder by its real path."""
-        return path.as_posix().removeprefix(os.path.join(self.real_root, ""))  # noqa: PTH118  # faster
+        return self._names.get(path) or path.relative_to(self.real_root).as_posix()
 
     def walk(self) -> Iterator[str]:
         """Yield the names of the files, in order, and note those left out; no folder is a link."""

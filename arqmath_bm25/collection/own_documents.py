@@ -75,7 +75,7 @@ _FORMS = {
 _PERCENT = re.compile(r"(?<!\\)%")  # It begins no comment in a title, which is one line.
 PlacedRow = tuple[int, bytes]  # its byte offset in its file, and the row itself
 RowReader = Callable[[str, str], "UserDocument"]  # of where a row is, for messages, and its text
-_ENCODE = json.JSONEncoder(ensure_ascii=False).encode
+encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class UserDocument(NamedTuple):
@@ -133,11 +133,6 @@ class UserDocument(NamedTuple):
     def is_pdf(self) -> bool:
         """Whether it is a part of a PDF."""
         return self.file.lower().endswith(".pdf")
-
-    @property
-    def is_html(self) -> bool:
-        """Whether the text is HTML."""
-        return self.kind_under("auto") in ("post", "html")
 
     def marked(self, delimiters: Delimiters) -> Self:
         """Add dollars around the formulas of plain text that has no delimiters of formulas."""
@@ -372,7 +367,7 @@ def _corpus_lines(rows: Iterable[Mapping[str, Any]], source: Path) -> Iterator[s
 
 def corpus_line(document: UserDocument) -> str:
     """Return a document as a line of a corpus."""
-    return _ENCODE(document._asdict())
+    return encode(document._asdict())
 
 
 def _as_text(value: object) -> str:
@@ -389,7 +384,7 @@ def write_queries(statements: Iterable[Statement], directory: Path) -> None:
     for each in statements:
         query_id = each.statement_id
         row = {"_id": query_id, "text": each.text, "kind": "latex", "excluded_ids": [query_id]}
-        queries.append(_ENCODE(row))
+        queries.append(encode(row))
         judgments += [f"{query_id}\t{reference}\t1" for reference in each.references]
 
     _write(directory / QUERIES, queries)
@@ -439,7 +434,7 @@ def _write_set(dataset: Any, directory: Path, excluding: int | None) -> None:
         {"_id": doc.doc_id, "title": getattr(doc, "title", "") or "", "text": _text(doc)}
         for doc in dataset.docs_iter()
     )
-    _write(directory / CORPUS, map(_ENCODE, documents))
+    _write(directory / CORPUS, map(encode, documents))
 
     if judged:
         _write(directory / QRELS[0], ["query-id\tcorpus-id\tscore", *judged])
@@ -452,7 +447,7 @@ def _write_set(dataset: Any, directory: Path, excluding: int | None) -> None:
         }
         for query in dataset.queries_iter()
     )
-    _write(directory / QUERIES, map(_ENCODE, queries))
+    _write(directory / QUERIES, map(encode, queries))
 
 
 def _text(record: Any) -> str:

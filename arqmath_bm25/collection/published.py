@@ -90,12 +90,8 @@ def official(part: DataPart, task: LabTask) -> dict[Year, str]:
 
 def needed(parts: Sequence[DataPart], task: LabTask | None) -> tuple[PublishedFile, ...]:
     """Return the files of `parts` that `task` reads; without a task, the files of all tasks."""
-    files = []
-    for file in CATALOGUE:
-        is_read = task is None or task in file.tasks
-        if is_read and file.part in parts:
-            files.append(file)
-    return tuple(files)
+    files = (file for file in CATALOGUE if file.part in parts)
+    return tuple(file for file in files if task is None or task in file.tasks)
 
 
 def check(file: PublishedFile, copy: Path) -> None:

@@ -51,7 +51,8 @@ class Site(NamedTuple):
         last = None
         if until and until != "none":
             last = int(until)
-        if not until and (layout.has_lab_topics() or address == SITE):
+        has_lab_topics = (layout.data / "Topics").is_dir() or posts.name.startswith("Posts.V")
+        if not until and (has_lab_topics or address == SITE):
             last = LAST_YEAR
         return cls(posts, address, last)
 

@@ -82,15 +82,14 @@ def read_source(path: Path, root: Path, whole: bool = False, macros: str = "") -
     """
     inputs = SourceInputs(root, macros)
     reader = READERS[path.suffix.lower()]
+    title = ""
     if reader is _pdf_parts:
         parts = reader("", path, inputs)
+        title = unescape(markup.words(parts[0].text[:_LONGEST_HEAD]))
     else:
         text = inputs.read(path)
         parts = _with_lines(reader(text, path, inputs), text, inputs)
-    title = ""
-    if parts and reader is _pdf_parts:
-        title = unescape(markup.words(parts[0].text[:_LONGEST_HEAD]))
-    elif parts and reader is _latex_parts:
+    if reader is _latex_parts:
         title = parts[0].title
     if whole and parts:
         parts = [_joined(parts)]

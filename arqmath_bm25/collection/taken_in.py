@@ -310,11 +310,7 @@ class SourceInputs:
 
     def _region(self, file: Path, named: str) -> str:
         """Return some lines of a file, once: of an anchor, or with the numbers `2:5`."""
-        region = file.with_name(f"{file.name}:{named}")
-        if region in self._once or len(self._once) > _MOST_REGIONS:
-            return ""
-        self._once.add(region)
-        lines = self.read(file).split("\n")
+        lines = (self._take(file, 0, stays=True, section=f":{named}") or "").split("\n")
         anchor = re.compile(rf"\bANCHOR(?:_END)?:[ \t]*{re.escape(named)}\b")
         edges = [number for number, line in enumerate(lines) if anchor.search(line)]
         begin, end = [*edges, 0, 0][:2]

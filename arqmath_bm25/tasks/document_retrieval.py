@@ -315,7 +315,8 @@ class DocumentRetrieval(DocumentTask):
             if query.doc_id in own:
                 query = query._replace(excluded=(*query.excluded, query.doc_id))
             topic = Topic(query.doc_id, query.text, tags=query.tags, excluded=query.excluded)
-            has_form = query.title or query.kind or query.is_html
+            is_html = query.kind_under("auto") in ("post", "html")
+            has_form = query.title or query.kind or is_html
             if has_form and query.kind not in FORMAL:
                 topic = topic._replace(title=query.title, question=query.body(delimiters))
             topics.append(self.marked(topic))
