@@ -93,7 +93,7 @@ MUTANTS: Final = (
            'inner = _EDGE.sub("", text[span.end() : end])',
            "inner = text[span.end() : end]", "html"),
     Mutant("analysis/html.py",
-           "if is_bare_letter and all(each.islower() and each.isalpha() for each in around):",
+           "if len(inner) == 1 and _is_in_word(pieces[position - 2], inner, pieces[position + 1]):",
            "if False:", "html"),
     Mutant("analysis/html.py", "text = _hide_code(text)", "pass", "html"),
     Mutant("analysis/html.py",

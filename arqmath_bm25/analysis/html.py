@@ -127,13 +127,8 @@ def _between(mark: str, formula: Formula) -> str:  # mypyc compiles no lambda in
 # and so are surrogates, which no parser accepts.
 _MARK = "\ue000"  # before and after the number of a formula
 _TAG_END = "\ue002"  # an inline tag, which ends a formula but no word
-
-_CLEAN = str.maketrans(
-    {
-        **dict.fromkeys(map(chr, range(0xE000, 0xF900)), " "),
-        **dict.fromkeys(map(chr, range(0xD800, 0xE000)), "\ufffd"),
-    }
-)
+_PRIVATE = expression(r"[\ue000-\uf8ff]")
+_SURROGATE = expression(r"[\ud800-\udfff]")
 _NUMERIC_ENTITY = expression(r"&#(?:x0*+([0-9a-f]++)|0*+([0-9]++));?", re.IGNORECASE)
 
 # A formula of another program: MathML, a script of MathJax 2, a picture of Wikipedia, or code.
@@ -311,7 +306,7 @@ def read_text(text: str, kind: Kind | None = None, delimiters: Delimiters = "aut
     if kind == "post":
         return _read_post(text, delimiters)
 
-    blocks = _PARAGRAPH.sub(BLOCK_END, text.translate(_CLEAN))
+    blocks = _PARAGRAPH.sub(BLOCK_END, _clean(text))
     return _split(blocks, [], delimiters)
 
 
@@ -354,10 +349,15 @@ def as_body(content: Content) -> str:
     return "".join(paragraphs)
 
 
+def _clean(text: str) -> str:
+    if text.isascii():
+        return text
+    return _SURROGATE.sub("\ufffd", _PRIVATE.sub(" ", text))
+
+
 def cut_spans(html: str) -> tuple[str, list[Formula]]:
     """Replace every math span by a numbered mark (rules 1 and 2), which `split_math` finds."""
-    if not html.isascii():
-        html = html.translate(_CLEAN)
+    html = _clean(html)
     if "math-container" not in html and _OF_OTHER_PROGRAMS.search(html):
         html = as_post(html).body
     text = html.replace("\0", " ").replace("\r", " ").replace("\n", " ")
@@ -382,16 +382,19 @@ def cut_spans(html: str) -> tuple[str, list[Formula]]:
                 latex = latex[: closing.start(1)]
             latex = latex.strip()
 
-        around = pieces[position - 2][-1:], latex, pieces[position + 1][:1]
-        is_bare_letter = len(latex) == 1 and latex == inner
-        if is_bare_letter and all(each.islower() and each.isalpha() for each in around):
-            pieces[position] = latex
+        if len(inner) == 1 and _is_in_word(pieces[position - 2], inner, pieces[position + 1]):
+            pieces[position] = inner
         else:
             pieces[position] = f"{_MARK}{len(formulas)}{_MARK}"
             is_display = inner.startswith(_DISPLAYS)
             formulas.append(Formula(latex, pieces[position - 1] or None, is_display))
     del pieces[1::3]
     return "".join(pieces), formulas
+
+
+def _is_in_word(before: str, letter: str, after: str) -> bool:
+    around = before[-1:], letter, after[:1]
+    return all(each.islower() and each.isalpha() for each in around)
 
 
 def _split_at_closing(text: str) -> list[str | Any]:

@@ -76,6 +76,12 @@ FORMS: Final[list[tuple[str, re.Pattern[str], str]]] = [
 _SPELLINGS: Final = FORMS + [
     (sign, expression(pattern), other) for sign, pattern, other in _TABLE["spellings"]
 ]
+# Of formulas without commands, as half of all are.
+_PLAIN_SPELLINGS: Final = [
+    (sign, pattern, other)
+    for sign, pattern, other in _SPELLINGS
+    if "\\" not in sign and not pattern.pattern.startswith(r"\\")
+]
 
 PLAIN_TABLES: Final[dict[str, str]] = _TABLE["plain_tables"]
 _PLAIN_TABLE: Final = expression(rf"\\({'|'.join(PLAIN_TABLES)})\s*+(?=\{{)")
@@ -159,7 +165,10 @@ def read(latex: str) -> tuple[list[str], str]:
         latex = _HTML.sub(" ", latex)
     if "amp;" in latex or "@" in latex or "%" in latex:
         latex = _LATEXML.sub(" ", latex)
-    for sign, pattern, other in _SPELLINGS:
+    spellings = _PLAIN_SPELLINGS
+    if "\\" in latex:
+        spellings = _SPELLINGS
+    for sign, pattern, other in spellings:
         if sign in latex:
             latex = pattern.sub(other, latex)
     if _PLAIN_TABLE.search(latex):
@@ -175,7 +184,7 @@ def read(latex: str) -> tuple[list[str], str]:
 
     meanings = map(_MEANING.__getitem__, pieces)
     items = list(chain.from_iterable(meanings))
-    if "not" in items:
+    if "not" in latex and "not" in items:
         items = _negate(items)
     return items, " ".join(words)
 

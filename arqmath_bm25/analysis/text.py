@@ -52,9 +52,11 @@ _LETTER = rf"[^\W\d_{_IDEOGRAPHS}]"
 _WORD = expression(r"[^\W\d_]+|\d+")
 _IDEOGRAPH = expression(f"[{_IDEOGRAPHS}]")
 _ASCII_WORD = expression("[a-z]+|[0-9]+")  # For folded ASCII it is twice as fast as _WORD.
-_OTHERS = {chr(code): " " for code in range(128) if not chr(code).isalnum()}
-_ALPHANUMERIC = str.maketrans(_OTHERS)
-_LETTERS = str.maketrans({**_OTHERS, **dict.fromkeys("0123456789", " ")})
+# Tables have all ASCII characters, as what a table lacks takes the longest time.
+_ASCII = {code: chr(code) for code in range(128)}
+_OTHERS = {code: " " for code, character in _ASCII.items() if not character.isalnum()}
+_ALPHANUMERIC = {**_ASCII, **_OTHERS}
+_LETTERS = {**_ALPHANUMERIC, **dict.fromkeys(map(ord, "0123456789"), " ")}
 _CONTRACTION = expression(r"(?:n['’]t|['’](?:s|re|ve|ll|d|m))\b")
 MAX_WORD = 100  # characters; Lucene splits tokens at 255
 _KEPT_WORDS = 1 << 16  # about 10 MB
@@ -87,7 +89,7 @@ def _fewer_marks(run: re.Match[str]) -> str:
 
 def _unmarked_letters() -> dict[int, str]:
     """Return Latin letters with marks, and the letters without them."""
-    letters = {ord(marked): plain for marked, plain in _TABLE["letters"].items()}
+    letters = {**_ASCII, **{ord(marked): plain for marked, plain in _TABLE["letters"].items()}}
     for code in (*range(0x00C0, 0x0250), *range(0x1E00, 0x1F00)):
         first = unicodedata.normalize("NFD", chr(code))[0]
         if first.isascii():
@@ -96,9 +98,9 @@ def _unmarked_letters() -> dict[int, str]:
 
 
 _UNMARKED = _unmarked_letters()
-_PREFIX = expression(
-    rf"(?<![^\W_])({'|'.join(_TABLE['prefixes'].split())})[-\u2010](?=[^\W\d_]{{3}})"
-)
+# Hyphens are few, so they are looked for first.
+_AFTER_PREFIX = [rf"(?<=(?<![^\W_]){prefix}.)" for prefix in _TABLE["prefixes"].split()]
+_HYPHEN = expression(rf"[-\u2010](?=[^\W\d_]{{3}})(?:{'|'.join(_AFTER_PREFIX)})")
 
 
 # To compile expressions with so many characters takes longer than to read most queries.
@@ -118,7 +120,7 @@ def words_in(prose: str) -> list[str]:
         prose = normalize("NFKC", prose).translate(_UNMARKED)
     prose = prose.casefold()
     if "-" in prose or "\u2010" in prose:
-        prose = _PREFIX.sub(r"\1", prose)
+        prose = _HYPHEN.sub("", prose)
     if "'" in prose or "’" in prose:
         prose = _CONTRACTION.sub(" ", prose)
 
