@@ -10,7 +10,9 @@ with a letter are formulas. So "and/or", "C++", `file_name` and "p = .05" remain
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 
 from arqmath_bm25.analysis.html import Content, Formula
 from arqmath_bm25.core.lazy import expression
@@ -33,6 +35,14 @@ def _signs_of_kinds() -> Iterator[str]:
             yield sign
         elif kind in "=+^_":
             yield from (character for character in sign if character not in "-.:!")
+
+
+def _one_of(names: Iterable[str]) -> str:
+    """Return the expression for one of some names, which tries those with the first letter only."""
+    groups = []
+    for first, group in groupby(sorted(names), itemgetter(0)):
+        groups.append(f"{first}(?:{'|'.join(name[1:] for name in group)})")
+    return "|".join(groups)
 
 
 _TOKEN = expression(
@@ -129,14 +139,14 @@ _NEEDED_PLACES = expression(
     rf"|(?<={_DIGIT}[-−/])|(?<={_DIGIT}\s[-−/])|(?<=\s\s[-−/])"
     rf"|(?:(?<={_LETTER}[-−/])|(?<={_LETTER}\s[-−/]))(?=\s*+(?:\.|{_DIGIT})))"
 )
-_NEEDED_INFIXES = expression(r"(?<=[\w)] )(?:in [A-Z\[{\\]|(?:mod|choose) \w)")
+_NEEDED_INFIXES = expression(r" (?<=[\w)] )(?:in [A-Z\[{\\]|(?:mod|choose) \w)")
 _NEEDED_NAMES = frozenset(
     name for name, kind in _KIND_OF.items() if kind in "gFR" and name.isalpha()
 )
 _NAME = expression("[A-Za-z]{2,}")
 # Words of prose between blanks, which belong to no formula; short ones after another word.
-_NAMES = "|".join(filter(str.isalpha, (*_KIND_OF, *_WORDS["operators"])))
-_WORD = rf"(?!(?:{_NAMES})\b)[A-Za-z]{{3,}}"
+_NAMES = _one_of(filter(str.isalpha, (*_KIND_OF, *_WORDS["operators"])))
+_WORD = rf"(?!(?:{_NAMES})\b)[A-Za-z]{{3,}}+"
 _END = r"[.,:;?]?(?=\s)"
 _PROSE = expression(
     rf"(?<!\s)\s+{_WORD}{_END}(?:\s+(?:{_WORD}|{'|'.join(_WORDS['english'])}){_END})*"
