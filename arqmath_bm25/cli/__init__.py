@@ -225,6 +225,7 @@ def load(name: str) -> Any:
     gc.disable()
     module = import_module(f"arqmath_bm25.cli.{COMMANDS[name].module}")
     gc.freeze()
+    gc.set_threshold(50_000)  # most objects are rows of runs, which are in no cycles
     gc.enable()
     command = getattr(module, FUNCTIONS.get(name, name))
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
