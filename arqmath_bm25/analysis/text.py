@@ -57,7 +57,8 @@ _ASCII = {code: chr(code) for code in range(128)}
 _OTHERS = {code: " " for code, character in _ASCII.items() if not character.isalnum()}
 _ALPHANUMERIC = {**_ASCII, **_OTHERS}
 _LETTERS = {**_ALPHANUMERIC, **dict.fromkeys(map(ord, "0123456789"), " ")}
-_CONTRACTION = expression(r"(?:n['’]t|['’](?:s|re|ve|ll|d|m))\b")
+_CONTRACTION = expression(r"['’](?:s|re|ve|ll|d|m)\b")
+_NEGATION = expression(r"n['’]t\b")
 MAX_WORD = 100  # characters; Lucene splits tokens at 255
 _KEPT_WORDS = 1 << 16  # about 10 MB
 _MAY_BE_MARKS = expression(r"[^\w\s\0-\u02ff]{31,}")
@@ -123,6 +124,7 @@ def words_in(prose: str) -> list[str]:
         prose = _HYPHEN.sub("", prose)
     if "'" in prose or "’" in prose:
         prose = _CONTRACTION.sub(" ", prose)
+        prose = _NEGATION.sub(" ", prose)
 
     if prose.isascii():
         letters = prose.translate(_LETTERS)
