@@ -13,6 +13,7 @@ from threading import Lock, Thread, stack_size
 
 from arqmath_bm25.analysis.latex import FORMS, INVISIBLE, PLAIN_TABLES, with_characters
 from arqmath_bm25.analysis.safe_html import plain
+from arqmath_bm25.core.lazy import expression
 from arqmath_bm25.core.tables import by_name, names_in, read_table
 
 try:
@@ -34,7 +35,7 @@ _MAX_LATEX = 5_000
 # math-core calls itself for what is nested, and a stack that overflows ends the process. A level
 # takes 2 kB at most and at least one of these characters: 150 levels go on every stack, and those
 # of a longer formula on one of their own.
-_NESTING = re.compile(r"[\\{^_]")
+_NESTING = expression(r"[\\{^_]")
 _SHALLOW = 150
 _DEEP_STACK = 64 << 20
 
@@ -44,7 +45,7 @@ _stack_lock = Lock()
 # math-core looks for the end of a bracket twice, and twice again for each unclosed bracket within
 # it. Real formulas have at most 3 unclosed brackets.
 _MAX_UNCLOSED = 8
-_BRACKETS = re.compile(
+_BRACKETS = expression(
     r"\\(?:left|right|middle|[bB]igg?[lrm]?)\s*(?:\\[A-Za-z]+|\\?.)|\\pm?od\s*\\|\\[A-Za-z]+|\\.|[{}()\[\]⟨⟩]",
     re.DOTALL,
 )
@@ -53,7 +54,7 @@ _CLOSING = names_in(_TABLE["closing"])
 
 # Browsers limit how deep elements may be nested.
 _MAX_DEPTH = 100
-_DEFINITIONS = re.compile(
+_DEFINITIONS = expression(
     r"\\(?:[egx]?def|(?:re|provide)?newcommand|DeclareMathOperator|newenvironment|let)(?![A-Za-z])"
 )
 
@@ -62,15 +63,15 @@ _GROUP = r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
 _ARGUMENT = rf"({_GROUP.replace('((', '(?:(', 1)}|\\[A-Za-z]+|[^\\{{}}\s])"
 _BIG = r"(\\(?:left|right|middle|[bB]igg?[lrm]?)\s*)"
 _NAMES = dict.fromkeys(INVISIBLE, "") | by_name(_TABLE["names"])
-_ENVIRONMENT = re.compile(rf"\\(begin|end)\{{({'|'.join(_TABLE['numbered'])})\*?\}}")
-_TEXT_WITH_MATH = re.compile(r"(\\text(?:rm|bf|it)?\s*)\{((?:[^{}$\\]|\\.)*)\$([^$]*)\$", re.DOTALL)
-_TAG = re.compile(r"<(/?)([a-z]+)((?: [a-z]+=\"[^\"]*\")*)\s*(/?)>")
-_ATTRIBUTE = re.compile(r' ([a-z]+)="([^"]*)"')
+_ENVIRONMENT = expression(rf"\\(begin|end)\{{({'|'.join(_TABLE['numbered'])})\*?\}}")
+_TEXT_WITH_MATH = expression(r"(\\text(?:rm|bf|it)?\s*)\{((?:[^{}$\\]|\\.)*)\$([^$]*)\$", re.DOTALL)
+_TAG = expression(r"<(/?)([a-z]+)((?: [a-z]+=\"[^\"]*\")*)\s*(/?)>")
+_ATTRIBUTE = expression(r' ([a-z]+)="([^"]*)"')
 _ELEMENTS = names_in(_TABLE["elements"])
 # Nothing can be wrong with a tag that has only the name of one of them; most tags do.
-_TAG_TO_CHECK = re.compile(rf"(?!</?(?:{'|'.join(sorted(_ELEMENTS))})>){_TAG.pattern}")
-_ATTRIBUTES = {name: re.compile(pattern) for name, pattern in by_name(_TABLE["attributes"]).items()}
-_LEFT_OVER = re.compile(r"<m[in][^<>]*>[^<]*(?:[\\{}]|&amp;)|<mtext[^<>]*>[^<]*\\")
+_TAG_TO_CHECK = expression(rf"(?!</?(?:{'|'.join(sorted(_ELEMENTS))})>){_TAG.pattern}")
+_ATTRIBUTES = {name: expression(pattern) for name, pattern in by_name(_TABLE["attributes"]).items()}
+_LEFT_OVER = expression(r"<m[in][^<>]*>[^<]*(?:[\\{}]|&amp;)|<mtext[^<>]*>[^<]*\\")
 
 
 def _columns(match: re.Match[str]) -> str:
@@ -157,14 +158,14 @@ def _name(match: re.Match[str]) -> str:
 
 
 _LABEL = r"((?>(?:\{[^{}]*+\}|(?!(?P=sign))[^{}])*))(?P=sign)"
-_ARROW = re.compile(rf"@(?:(?P<sign>[<>VA]){_LABEL}{_LABEL}|([=|.]))")
+_ARROW = expression(rf"@(?:(?P<sign>[<>VA]){_LABEL}{_LABEL}|([=|.]))")
 _FUNCTIONS = {
     f"={function.__name__[1:]}": function
     for function in (_columns, _plain_tex, _operator, _colour, _diagram, _name)
 }
 _REWRITES = [
     (
-        re.compile(
+        expression(
             pattern.replace("GROUP", _GROUP)
             .replace("ARGUMENT", _ARGUMENT)
             .replace("BIG", _BIG)
@@ -176,7 +177,7 @@ _REWRITES = [
     )
     for pattern, replacement in _TABLE["rewrites"]
 ]
-_TIDYING = [(re.compile(pattern), replacement) for pattern, replacement in _TABLE["tidying"]]
+_TIDYING = [(expression(pattern), replacement) for pattern, replacement in _TABLE["tidying"]]
 
 
 @lru_cache(maxsize=_CACHE_SIZE)

@@ -22,18 +22,19 @@ from arqmath_bm25.analysis.text import WordAnalyzer
 from arqmath_bm25.collection.collection import Collection
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.posts import QUESTION, Post
+from arqmath_bm25.core.lazy import expression
 from arqmath_bm25.pages.latex_to_mathml import render
 from arqmath_bm25.tasks import configured
 
-_LETTERS = re.compile(r"[^\W\d_]{2,}")
+_LETTERS = expression(r"[^\W\d_]{2,}")
 
 # A word, or an entity, of text that is HTML already.
-_WORD = re.compile(rf"&#?\w+;|{_LETTERS.pattern}")
+_WORD = expression(rf"&#?\w+;|{_LETTERS.pattern}")
 _IMG = r'<img\b([^<>"]*(?:"[^"]*"[^<>"]*)*)>'
-_PICTURE = re.compile(rf'<a\b[^<>"]*(?:"[^"]*"[^<>"]*)*>\s*{_IMG}\s*</a>|{_IMG}')
-_LINK = re.compile(r'<a href="([^"]*)"[^<>]*>((?>(?:(?!</a>).)*))</a>', re.DOTALL)
+_PICTURE = expression(rf'<a\b[^<>"]*(?:"[^"]*"[^<>"]*)*>\s*{_IMG}\s*</a>|{_IMG}')
+_LINK = expression(r'<a href="([^"]*)"[^<>]*>((?>(?:(?!</a>).)*))</a>', re.DOTALL)
 _REL = 'rel="noopener noreferrer nofollow"'
-_ATTRIBUTE = re.compile(r'(src|alt)="([^"]*)"')
+_ATTRIBUTE = expression(r'(src|alt)="([^"]*)"')
 
 # How many words, and how many formulas, are kept with their stems and symbols.
 _CACHE_SIZE = 1 << 15
@@ -47,7 +48,7 @@ _MIN_SYMBOLS = 3
 
 # Formulas that share so much of the symbols of a formula of the query are similar to it.
 _MIN_SIMILARITY = 0.5
-_SENTENCE = re.compile(r"(?<=[.?!])\s+|\n")
+_SENTENCE = expression(r"(?<=[.?!])\s+|\n")
 
 
 class PostWriter:
@@ -261,11 +262,7 @@ def _stems(prose: str) -> Iterator[str]:
 @lru_cache(maxsize=1 << 11)
 def _stems_of(content: Content) -> set[str]:
     """Return the stems of all words of a text."""
-    words: set[str] = set()
-    for piece in content.pieces:
-        if isinstance(piece, str):
-            words.update(_LETTERS.findall(piece))
-    return set(map(_stem, words))
+    return set(_stems(content.prose))
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
