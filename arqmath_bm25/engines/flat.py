@@ -175,7 +175,7 @@ class FlatSearcher(Searcher):
         any_is_shared = False
         for name, terms in query.items():
             field = self._fields.get(name)
-            if field is None:
+            if field is None or not terms:
                 continue
             if field.shared:
                 any_is_shared = True

@@ -111,7 +111,10 @@ def prune_query(
     that are not named and occur in more than the share `settings.max_df` of the questions, such as
     words of courtesy, are left out.
     """
-    kinds = set(settings.max_terms)
+    kinds = set()  # whose terms are counted, as not all of them may be kept
+    for field, terms in query.items():
+        if len(terms) > settings.max_terms.get(kind(field), len(terms)):
+            kinds.add(kind(field))
     if settings.max_df < 1:
         kinds.add("text")
     counted = {field: terms for field, terms in query.items() if kind(field) in kinds}
