@@ -65,6 +65,7 @@ from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 from arqmath_bm25.tasks.written_words import write_words
 
 _PER_PART = 1_000  # documents
+_LEAD = 40  # words without stop words with which a document begins
 _READ_AS = ("LaTeX, as most others are", "plain text")  # what could be either
 _LEAST_SHARE = 0.01  # of documents with formulas, for those of queries to be searched for
 _KINDS: dict[str, str] = {
@@ -110,8 +111,13 @@ class DocumentRetrieval(DocumentTask):
         return collection.corpus is not None
 
     def fitted(self, collection: Collection) -> Self:
-        """Return the task with the macros of `macros.tex` in the directory of the documents."""
+        """Return the task with the macros of `macros.tex` in the directory of the documents.
+
+        A folder has its own weights.
+        """
         task = super().fitted(collection)
+        if collection.is_imported and Path(str(collection.data)).is_dir():
+            task = type(task)(task.settings.of_folder)
         path = collection.documents_file.with_name("macros.tex")
         if not path.is_file():
             return task
@@ -564,4 +570,5 @@ def _indexed(
     words = [*title.words.words, *text.words.words]  # a document is its title and its text
     if words:
         bags["contents"] = Bag(words)
+    bags["lead_text"] = Bag(text.words.words[:_LEAD])
     return Indexed(document.doc_id, {field: bags[field] for field in fields})

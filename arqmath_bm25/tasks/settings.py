@@ -24,6 +24,9 @@ FieldKind = Literal["text", "math", "operators"]  # of its terms, as its name en
 DocumentVariant = Literal[Variant, "cited"]
 View = Literal["tokens", "characters", "words"]  # what a text is cut into (NLPS)
 _KERNEL: dict[View, float] = {"tokens": 0.4, "characters": 0.3, "words": 0.3}
+# Of sections: the weight of their first words, and b of a field in units of that of all fields.
+_LEAD = 0.2
+_LENGTHS_OF_SECTIONS = {"contents": 2 / 3, "title_text": 4 / 3}
 
 
 def _beside(path: object, info: ValidationInfo) -> object:
@@ -307,9 +310,10 @@ class CitedSettings(Settings):
 class DocumentSettings(FieldSettings):
     """configs/docs.yaml."""
 
-    # `contents` are the words of title and body, `body_text` those of the body alone.
+    # `contents` are the words of title and body, `body_text` those of the body alone, `lead_text`
+    # the first of these.
     all_fields = (
-        "contents", "body_text", "body_math", "body_operators",
+        "contents", "lead_text", "body_text", "body_math", "body_operators",
         "title_text", "title_math", "title_operators", "tags",
     )  # fmt: skip
     former_fields: ClassVar[Mapping[str, str]] = {
@@ -322,6 +326,26 @@ class DocumentSettings(FieldSettings):
     variants: dict[DocumentVariant, dict[str, Weight]]
     ridge: RidgeSettings = RidgeSettings()
     cited: dict[DocumentVariant, CitedSettings] = Field(default_factory=dict)
+
+    @property
+    def of_folder(self) -> Self:
+        """The settings for sections, of which long ones are about as much as short ones.
+
+        What is set for a field by itself stays.
+        """
+        fields = dict(self.bm25.fields)
+        for name, factor in _LENGTHS_OF_SECTIONS.items():
+            b = min(1, self.bm25.b * factor)
+            fields.setdefault(name, FieldBm25Settings(k1=self.bm25.k1, b=b))
+
+        variants = {}
+        for name, weights in self.variants.items():
+            variants[name] = weights
+            if "contents" in weights:
+                variants[name] = {"lead_text": _LEAD, **weights}
+
+        bm25 = self.bm25.model_copy(update={"fields": fields})
+        return self.model_copy(update={"bm25": bm25, "variants": variants})
 
 
 class FormulaVariant(Settings):

@@ -1,7 +1,7 @@
 """Thirty questions find their sections in a LaTeX book, a MyST book and an Obsidian vault.
 
 The questions were written from the titles, before anything was ranked. Most have other words than
-their section of one or two sentences, so the mean reciprocal rank is .79, .80 and .78.
+their section of one or two sentences, so the mean reciprocal rank is .80, .80 and .79.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ QUESTIONS = [
     line.split("\t") for line in (SUPPORT / "known_questions.tsv").read_text("utf-8").splitlines()
 ]
 CHAPTERS = list(dict.fromkeys(chapter for chapter, _, _ in TOPICS))
-LEAST = 0.77
+LEAST = 0.78
 FORMULA = re.compile(r"\$([^$]+)\$")
 
 
@@ -88,3 +88,33 @@ def test_questions_find_their_sections(tmp_path: Path, form: object) -> None:
         ranks.append(sum(1 / place for place in places[:1]))
     assert len(TOPICS) >= 150
     assert mean(ranks) >= LEAST
+
+
+def a_long_and_a_short_section(notes: Path) -> list[dict[str, str]]:
+    """Write a long section that begins with a subject, and a shorter one that ends with it."""
+    others = [f"{first}{second}zy" for first in "abcdefgh" for second in "abcdefghijklm"]
+    texts = {
+        "long": f"# Alpha\n\nKernels of operators are closed. {' '.join(others)}.\n",
+        "short": f"# Beta\n\nBounds of norms. {' '.join(others[:45])} See kernels.\n",
+    }
+    notes.mkdir()
+    for name, text in texts.items():
+        (notes / f"{name}.md").write_text(text, encoding="utf-8")
+    return [{"id": name, "text": text} for name, text in texts.items()]
+
+
+def test_a_section_is_found_by_its_first_words_however_long_it_is(tmp_path: Path) -> None:
+    rows = a_long_and_a_short_section(tmp_path / "notes")
+    index = arq.Collection(tmp_path / "notes", tmp_path / "i").index("docs", threads=1)
+    assert index.search("kernels")["docno"].tolist() == ["long.md#alpha", "short.md#beta"]
+
+    config = tmp_path / "own.yaml"
+    config.write_text(
+        "variants: {both: {lead_text: 0}}\nbm25: {fields: {contents: {k1: 1.2, b: 0.75}}}\n",
+        encoding="utf-8",
+    )
+    index = arq.Collection(tmp_path / "notes", tmp_path / "i").index("docs", config=config)
+    assert index.search("kernels")["docno"].tolist() == ["short.md#beta", "long.md#alpha"]
+
+    index = arq.Collection.of(rows, indexes=tmp_path / "i").index("docs", threads=1)
+    assert index.search("kernels")["docno"].tolist() == ["short", "long"]
