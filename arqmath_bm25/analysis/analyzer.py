@@ -46,14 +46,6 @@ class Terms(NamedTuple):
     operators: Bag  # paths through operator trees; empty unless the settings ask for them
 
 
-class _FormulaParts(NamedTuple):
-    """The words and trees of which the terms of a formula are made."""
-
-    words: list[str]
-    tokens: list[FormulaTree]  # one line of tokens, or nothing if the settings have no n-grams
-    trees: list[FormulaTree]
-
-
 class Analyzer:
     """Turns content into terms by the settings. Thread-safe."""
 
@@ -83,24 +75,24 @@ class Analyzer:
         The words of its prose, as they are written, are added to `written`.
         """
         prose = []
-        formula_words = []
-        tokens = []
-        trees = []
+        formula_words: list[str] = []
+        tokens: list[FormulaTree] = []
+        trees: list[FormulaTree] = []
         for piece in expand_macros(content, self._latex.macros).pieces:
             if isinstance(piece, str):
                 prose.append(piece)
             elif self._latex.form == "raw":
                 prose.append(piece.latex)
             elif self._latex.form == "symbols":
-                parts = self._formula(piece.latex)
-                formula_words += parts.words
-                tokens += parts.tokens
-                trees += parts.trees
+                words, math, operators = self._formula(piece.latex)
+                formula_words += words.words
+                tokens += math.formulas
+                trees += operators.formulas
 
-        words = self._words(" ".join(prose), written)
-        return Terms(Bag(words + formula_words), Bag((), tokens), Bag((), trees))
+        terms = self._words(" ".join(prose), written) + formula_words
+        return Terms(Bag(terms), Bag((), tokens), Bag((), trees))
 
-    def _read_formula(self, latex: str) -> _FormulaParts:
+    def _read_formula(self, latex: str) -> Terms:
         items, text = read(latex)
         words: list[str] = []
         if text:
@@ -119,7 +111,7 @@ class Analyzer:
             tree = read_operators(items)
             if len(tree.symbols) > 1:
                 trees.append(FormulaTree(latex, tree, _PATHS))
-        return _FormulaParts(words, tokens, trees)
+        return Terms(Bag(words), Bag((), tokens), Bag((), trees))
 
 
 class FormulaAnalyzer:

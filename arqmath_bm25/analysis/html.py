@@ -181,13 +181,13 @@ def _starts(dollars: str) -> re.Pattern[str]:
     )
 
 
-_START: Final[dict[Delimiters, re.Pattern[str]]] = {
-    "mathjax": _starts(r"\$\$?"),
+_START: Final = _starts(r"\$\$?")
+_SPANS: Final = expression(rf"{_MARKED.pattern}(?P<delimiter>)(?P<name>)")
+_OTHER_STARTS: Final[dict[Delimiters, re.Pattern[str]]] = {
     "escaped": _starts(r"\\\$|\$\$"),
-    "spans": expression(rf"{_MARKED.pattern}(?P<delimiter>)(?P<name>)"),
+    "spans": _SPANS,
+    "none": _SPANS,
 }
-_START["none"] = _START["spans"]
-_START["auto"] = _START["auto_latex"] = _START["latex"] = _START["markdown"] = _START["mathjax"]
 _DISPLAYS: Final = ("$$", r"\[", r"\begin{")
 _END_OF = {
     "$": "$",
@@ -476,7 +476,7 @@ def split_math(
 
     done = end = 0
     ends = _Ends(text, delimiters)
-    pattern = _START[delimiters]
+    pattern = _OTHER_STARTS.get(delimiters, _START)
     while True:
         start = pattern.search(text, end)
         if start is None:

@@ -182,8 +182,12 @@ class Macros(dict[str, Macro]):
         if name is None:
             return definition.end()
         begin = name.end()
-        if definition["alias"]:
-            return self._alias(name[2], text, begin)
+        if definition["alias"]:  # a name of another command, to its meaning at this point
+            other = _ALIASED.match(text, begin)
+            if other is None:
+                return begin
+            self[name[2]] = self.get(other[1][1:], Macro(other[1], is_final=True))
+            return other.end()
 
         arguments = 0
         default = None
@@ -222,14 +226,6 @@ class Macros(dict[str, Macro]):
             body = f"\\operatorname{name[1]}{{{body}}}"
         self[name[2]] = Macro(body, arguments, default, False, False, parameters, has_star)
         return end
-
-    def _alias(self, name: str, text: str, begin: int) -> int:
-        r"""Keep a name that `\let` gives to another command: to its meaning at this point."""
-        other = _ALIASED.match(text, begin)
-        if other is None:
-            return begin
-        self[name] = self.get(other[1][1:], Macro(other[1], is_final=True))
-        return other.end()
 
     def _pair(self, name: str, kind: str, arguments: int, text: str, begin: int) -> int:
         """Keep a pair of delimiters as a command."""

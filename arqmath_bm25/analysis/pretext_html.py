@@ -70,7 +70,7 @@ class _PretextWriter:
             self._count[name] += 1
             label = element.get(_XML_ID) or element.get("label") or f"{name}-{self._count[name]}"
             title = self._title(element)
-            opening, after = markup.statement(name, label, title, printed=name.capitalize())
+            opening, after = markup.statement(name, label, title)
             return f"{opening}{title}{after}{self._inner(element, level)}</div>\n"
         if name == "title":
             is_written = element.getparent().tag in _DIVISIONS | _STATEMENTS
