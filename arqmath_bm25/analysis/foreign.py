@@ -140,7 +140,13 @@ class _Writer:
             attributes = node.attributes
             latex = self._latex(node, attributes)
             if latex is not None:
-                formula = markup.formula(latex, _is_display(node, attributes))
+                kind = (attributes.get("type") or "").replace(" ", "")
+                is_display = (
+                    attributes.get("display") in ("block", "true")
+                    or _has_class(attributes, "displays")
+                    or (node.tag == "script" and "mode=display" in kind)
+                )
+                formula = markup.formula(latex, is_display)
                 self.parts.append(formula if latex.strip() else " ")
                 node = following
             elif node.mem_id in self._hidden or _is_hidden(node, attributes, inside):
@@ -150,7 +156,10 @@ class _Writer:
                 node = node.child
             else:
                 if node.tag in _TABLE["headings"] and "id" not in attributes:
-                    attributes = _of_section(node) or attributes
+                    above = node.parent.attributes  # of the section that the heading names
+                    classes = (above.get("class") or "").split()
+                    if node.parent.tag == "section" or "section" in classes:
+                        attributes = above
                 end = self._write_tag(node.tag, attributes)
                 path.append((following, end, inside))
                 inside += node.tag in _TABLE["sections"]
@@ -285,15 +294,6 @@ def _has_class(attributes: TagAttributes, kind: str) -> bool:
     return not _TABLE[kind].isdisjoint((attributes.get("class") or "").split())
 
 
-def _is_display(node: Any, attributes: TagAttributes) -> bool:
-    """Return whether a formula is displayed."""
-    if attributes.get("display") in ("block", "true") or _has_class(attributes, "displays"):
-        return True
-    if node.tag == "script":
-        return "mode=display" in (attributes.get("type") or "").replace(" ", "")
-    return False
-
-
 def _is_hidden(node: Any, attributes: TagAttributes, inside: int) -> bool:
     """Return whether an element is invisible in a browser, or no content of a page."""
     tag = node.tag
@@ -307,14 +307,6 @@ def _is_hidden(node: Any, attributes: TagAttributes, inside: int) -> bool:
     if tag == "a" and node.parent.tag in _TABLE["headings"] and not _WORD.search(node.text()):
         return True
     return _has_class(attributes, "hidden_classes")
-
-
-def _of_section(heading: Any) -> TagAttributes:
-    """Return the attributes of the section that a heading names."""
-    above: TagAttributes = heading.parent.attributes
-    if heading.parent.tag == "section" or "section" in (above.get("class") or "").split():
-        return above
-    return {}
 
 
 def _kept(attributes: TagAttributes, names: tuple[str, ...]) -> str:

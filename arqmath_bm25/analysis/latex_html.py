@@ -299,7 +299,7 @@ class _LatexWriter:
             self._add(markup.formula(definition.replace("$", "")))
 
     def write(self, text: str) -> None:
-        """Write a text, but none that is in very many others."""
+        """Write a text unless it is within too many others."""
         if self._within_line + self._within_macros >= _DEEPEST:
             return
         outside = self._text, self._place
@@ -336,8 +336,17 @@ class _LatexWriter:
             self._end_paragraph()
         elif kind == "star":
             self._edge(token)
+        elif token[0] == r"\(":
+            self._delimited(r"\(", r"\)")
+        elif token[0] == r"\[":
+            self._delimited(r"\[", r"\]")
+        elif token[0] == r"\\":
+            self._add("</td></tr><tr><td>" if self._is_in("tables") else "<br>")
+            self._take(_OPTIONS)
+        elif kind == "sign" and token["sign"] in "$%&#_{}":
+            self._add(markup.plain(token["sign"]))
         elif kind == "sign":
-            self._sign(token["sign"])
+            self._add("" if token["sign"] in "-/!@" else " ")
         elif kind == "cell":
             self._add("</td><td>" if self._is_in("tables") else "&amp;")
         elif token["accent"] and self._is_in("tabs"):
@@ -425,19 +434,6 @@ class _LatexWriter:
             return
         self._place = end + len(closing)
         self._formula(self._text[begin:end], opening in ("$$", r"\["))
-
-    def _sign(self, sign: str) -> None:
-        if sign == "(":
-            self._delimited(r"\(", r"\)")
-        elif sign == "[":
-            self._delimited(r"\[", r"\]")
-        elif sign == "\\":
-            self._add("</td></tr><tr><td>" if self._is_in("tables") else "<br>")
-            self._take(_OPTIONS)
-        elif sign in "$%&#_{}":
-            self._add(markup.plain(sign))
-        elif sign not in "-/!@":
-            self._add(" ")
 
     def _math_environment(self, name: str) -> None:
         closing = rf"\end{{{name}}}"

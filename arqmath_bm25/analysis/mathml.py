@@ -115,8 +115,14 @@ def _tree_latex(node: Any, depth: int) -> str:
             return rf"\{mark}{{{first}}}"
         if first == r"\{" and second.startswith(r"\begin{matrix}"):
             return second.replace("{matrix}", "{cases}")
-    if len(parts) == 3 and _is_in_brackets(*parts) and not _has_array(node):
-        return parts[1]
+    if len(parts) == 3 and _is_in_brackets(*parts):
+        # MathJax gives the alignment of columns for arrays of two and more, whose brackets are no
+        # part of them, and for no matrix.
+        is_array = "data-mjx-texclass" in node.attributes and any(
+            part.tag == "mtable" and "columnalign" in part.attributes for part in node.iter()
+        )
+        if not is_array:
+            return parts[1]
     if name == "mrow" and not parts:
         return "{}"  # The base of a script may be empty.
     return _element_latex(node, parts, joined)
@@ -148,13 +154,3 @@ def _is_in_brackets(begin: str, inner: str, end: str) -> bool:
     if inner.startswith(r"\binom"):
         return begin == "("
     return inner.startswith(r"\begin{matrix}") and begin + end in _MATRIX_BRACKETS
-
-
-def _has_array(node: Any) -> bool:
-    """Return whether MathJax wrote an array, whose brackets are no part of it.
-
-    It gives the alignment of columns for arrays of two and more, and for no matrix.
-    """
-    if "data-mjx-texclass" not in node.attributes:
-        return False
-    return any(part.tag == "mtable" and "columnalign" in part.attributes for part in node.iter())
