@@ -471,7 +471,13 @@ def split_math(
 ) -> Iterator[str | Formula]:
     """Yield prose and formulas of parsed text: marks of `cut_spans`, and raw math (rule 3)."""
     if _MAY_BE_MATH.search(text) is None and delimiters != "none":
-        yield from _split_at_marks(text, formulas)
+        is_mark = False  # Prose and marks alternate.
+        for part in _MARKED.split(text):
+            if is_mark:
+                yield formulas[int(part)]
+            elif part:
+                yield part
+            is_mark = not is_mark
         return
 
     done = end = 0
@@ -515,17 +521,6 @@ def split_math(
     rest = _prose(text[done:])
     if rest:
         yield rest
-
-
-def _split_at_marks(text: str, formulas: list[Formula]) -> Iterator[str | Formula]:
-    """Yield prose and formulas of a text in which marks are the only mathematics."""
-    is_mark = False  # Prose and marks alternate.
-    for part in _MARKED.split(text):
-        if is_mark:
-            yield formulas[int(part)]
-        elif part:
-            yield part
-        is_mark = not is_mark
 
 
 class _Ends:

@@ -11,14 +11,13 @@ from arqmath_bm25.core.lazy import expression
 
 # Repeats are bounded, so that time is linear in the text; a comment has 600 characters at most.
 _MARKUP = expression(
-    r'(?P<span><span class="math-container"[^<>]{0,80}>)'
+    r'(?P<span><span class="math-container"[^<>]{0,80}>(?s:.*?)(?:</span>|\Z))'
     r"|(?P<math>\$\$[^$]{1,600}\$\$|\$[^$]{1,600}\$)"
     r"|`(?P<code>[^`]{1,600})`"
     r"|\[(?P<text>[^\[\]]{1,600})\]\((?P<link>https?://[^\s()]{1,600})(?: [^()]{0,200})?\)"
     r"|\*\*(?P<strong>[^*\s](?:[^*]{0,600}[^*\s])?)\*\*"
     r"|(?P<mark>[*_])(?<!\w.)(?P<em>[^*_\s](?:[^*_]{0,600}[^*_\s])?)(?P=mark)(?!\w)"
 )
-_SPAN_END = "</span>"
 
 
 def comment_html(text: str) -> str:
@@ -33,12 +32,7 @@ def comment_html(text: str) -> str:
         parts.append(_prose(text[done : markup.start()]))
         done = markup.end()
         if markup["span"]:
-            end = text.find(_SPAN_END, done)
-            if end < 0:
-                done = len(text)
-            else:
-                done = end + len(_SPAN_END)
-            parts.append(text[markup.start() : done])
+            parts.append(markup["span"])
         elif markup["link"]:
             parts.append(f'<a href="{escape(markup["link"])}">{_prose(markup["text"])}</a>')
         elif markup["math"]:

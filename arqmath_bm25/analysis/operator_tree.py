@@ -319,7 +319,15 @@ class _Reader:
         elif kind == TABLE:
             self.close_cells(head, content)
         elif _ROLES[kind].symbol:
-            self.close_fences(content, _ROLES[kind].symbol)
+            symbol = _ROLES[kind].symbol
+            node = content
+            merged = _MERGED.get((symbol, self.symbols[content]))
+            if merged is not None:
+                self.symbols[node] = merged
+            else:
+                node = self.grow(symbol)
+                self.attach(content, node, _FIRST)
+            self.take(node)
         else:
             self.close_parentheses(content, head, kind + closing)
 
@@ -335,8 +343,11 @@ class _Reader:
             content = content or self.grow(symbol)
             self.symbols[content] = symbol
 
+        # Whether a letter or name is a function of the content.
+        name = self.symbols[head]
+        is_applied = name in _FUNCTION_LETTERS or name not in VARIABLES
         level, _, node, edge = self.operators[-1]
-        if head and self.is_applied(head, content):
+        if head and (is_applied or self.symbols[content] not in _ROLES):
             self.attach(content, head, _APPLIED)
             self.base = 0
         elif level == _FUNCTION and not self.operand:
@@ -345,23 +356,6 @@ class _Reader:
             self.take(node)
         else:
             self.take(content)
-
-    def is_applied(self, head: int, content: int) -> bool:
-        """Return whether a letter or name is a function of the content of parentheses."""
-        name = self.symbols[head]
-        if name in _FUNCTION_LETTERS or name not in VARIABLES:
-            return True
-        return self.symbols[content] not in _ROLES
-
-    def close_fences(self, content: int, symbol: str) -> None:
-        merged = _MERGED.get((symbol, self.symbols[content]))
-        if merged is not None:
-            self.symbols[content] = merged
-            self.take(content)
-        else:
-            node = self.grow(symbol)
-            self.attach(content, node, _FIRST)
-            self.take(node)
 
     def close_cells(self, table: int, content: int) -> None:
         cells = self.tables.pop()
