@@ -80,7 +80,14 @@ def _lines(lines: Lines, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
     symbols = columns.symbols
     texts = pieces(columns.texts)
     places = np.flatnonzero(variables(columns.texts)[symbols] & lines.places)
-    distances = _distances(columns)[places]
+
+    # How far back each symbol last occurred in its line; LONGEST if that is farther.
+    distances = np.full(len(symbols), LONGEST)
+    for distance in range(LONGEST - 1, 0, -1):
+        same_symbol = symbols[distance:] == symbols[:-distance]
+        same_line = trees[distance:] == trees[:-distance]
+        distances[distance:][same_symbol & same_line] = distance
+    distances = distances[places]
 
     longest = np.empty(0, np.uint64)
     for position in range(min(lines.high, len(trees))):
@@ -104,18 +111,6 @@ def _lines(lines: Lines, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
             yield trees[position:][is_complete], longest[is_complete]
 
 
-def _distances(columns: Columns) -> Places:
-    """Return how far back each symbol last occurred in its line; LONGEST if that is farther."""
-    symbols = columns.symbols
-    trees = columns.trees
-    distances = np.full(len(symbols), LONGEST)
-    for distance in range(LONGEST - 1, 0, -1):
-        same_symbol = symbols[distance:] == symbols[:-distance]
-        same_line = trees[distance:] == trees[:-distance]
-        distances[distance:][same_symbol & same_line] = distance
-    return distances
-
-
 class _Outline(NamedTuple):
     """All trees in canonical order, one after the other, a row for each position."""
 
@@ -132,12 +127,6 @@ def _outline(columns: Columns, symbols: Numbers, hidden: NDArray[np.bool_]) -> _
     nodes = np.empty(len(positions), np.int64)
     nodes[positions] = np.arange(len(positions))
 
-    before = _occurrences_before(columns, nodes, hidden)
-    return _Outline(nodes, sizes[nodes], depths[nodes], before)
-
-
-def _occurrences_before(columns: Columns, nodes: Places, hidden: NDArray[np.bool_]) -> Places:
-    """Return the position where the variable of each position last occurred, or _NONE."""
     variables = np.flatnonzero(hidden[nodes])
     variable_nodes = nodes[variables]
     keys = columns.trees[variable_nodes] << 32 | columns.symbols[variable_nodes]
@@ -150,7 +139,7 @@ def _occurrences_before(columns: Columns, nodes: Places, hidden: NDArray[np.bool
 
     before = np.full(len(nodes), _NONE)
     before[later] = earlier
-    return before
+    return _Outline(nodes, sizes[nodes], depths[nodes], before)
 
 
 def _shapes(columns: Columns, symbols: Numbers, levels: Sequence[Places]) -> tuple[Numbers, Places]:

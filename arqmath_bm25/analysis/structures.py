@@ -47,7 +47,16 @@ def structures(tree: Tree) -> list[str]:
     """Return the `sub` terms and then the `coref` terms of a formula."""
     hidden = anonymised(tree)
     outline = _outline(hidden)
-    before = _occurrences_before(tree, hidden, outline)
+
+    # The position where the variable of each position last occurred; -1 if nowhere.
+    last: dict[str, int] = {}
+    before = [-1] * len(outline.nodes)
+    for position, node in enumerate(outline.nodes):
+        if hidden.symbols[node] == PLACE:
+            name = tree.symbols[node]
+            before[position] = last.get(name, -1)
+            last[name] = position
+
     subexpressions = _subexpressions(hidden, outline, before)
     return subexpressions + _corefs(hidden, outline, before)
 
@@ -167,20 +176,6 @@ def shapes(hidden: Tree, below: Sequence[Sequence[int]]) -> list[int]:
         argument = number(EDGES[edges[node]]) + numbers[node]
         arguments[parents[node]] += _mixed(argument & _WORD)
     return numbers
-
-
-def _occurrences_before(tree: Tree, hidden: Tree, outline: Outline) -> list[int]:
-    """Return the position where the variable of each position last occurred; -1 if nowhere."""
-    last: dict[str, int] = {}
-    before = []
-    for position, node in enumerate(outline.nodes):
-        if hidden.symbols[node] == PLACE:
-            name = tree.symbols[node]
-            before.append(last.get(name, -1))
-            last[name] = position
-        else:
-            before.append(-1)
-    return before
 
 
 @lru_cache(1 << 16)
