@@ -72,7 +72,11 @@ def as_post(html: str) -> Page:
     macros = tree.css_first("#latex-macros > span")  # of PreTeXt
     if macros is not None:
         writer.parts.append(markup.formula(_content_latex(macros) or ""))
-    writer.write(_content(tree))
+    content = tree.css_first("main, [role=main]")
+    articles = tree.css("body > article, body > div > article")
+    if content is None and len(articles) == 1:
+        content = articles[0]
+    writer.write(content or tree.body)
     title = tree.css_first("head > title")
     words = title.text().split() if title else []
     return Page(" ".join(words), "".join(writer.parts))
@@ -95,17 +99,6 @@ def _not_too_deep(html: str) -> str:
         return tag[0]
 
     return _TAG.sub(written, html)
-
-
-def _content(tree: LexborHTMLParser) -> Any:
-    """Return the element that holds the content of a page."""
-    main = tree.css_first("main, [role=main]")
-    if main is not None:
-        return main
-    articles = tree.css("body > article, body > div > article")
-    if len(articles) == 1:
-        return articles[0]
-    return tree.body
 
 
 class _Writer:
@@ -237,24 +230,20 @@ class _Writer:
             if attributes.get(name):
                 return attributes[name]
         if _has_class(attributes, "renderers") or tag == "mjx-container":
-            return self._rendered(node)
+            if self._has_scripts:
+                return ""
+            math = node.css_first("math")
+            if math is not None:
+                return node_latex(math)
+            with_latex = node.css_first("[data-latex]")
+            if with_latex is not None:
+                return str(with_latex.attributes["data-latex"])
+            return str(node.text())
         if tag in _TABLE["holders"] and _has_class(attributes, "formulas"):
             return _content_latex(node)
         if tag in ("math-renderer", "math-inline", "math-display", "tex-math"):
             return _content_latex(node)
         return None
-
-    def _rendered(self, node: Any) -> str:
-        """Return the LaTeX of a formula that a program has drawn (MathML or an attribute)."""
-        if self._has_scripts:
-            return ""
-        math = node.css_first("math")
-        if math is not None:
-            return node_latex(math)
-        with_latex = node.css_first("[data-latex]")
-        if with_latex is not None:
-            return str(with_latex.attributes["data-latex"])
-        return str(node.text())
 
 
 def _content_latex(node: Any) -> str | None:
@@ -265,7 +254,14 @@ def _content_latex(node: Any) -> str | None:
     if node.css_first("script, img, mjx-container, .katex, .MathJax") is not None:
         return None
 
-    text = _with_scripts(node).strip()
+    text = ""
+    for child in node.iter(include_text=True):
+        inner = str(child.text())
+        mark = _SCRIPTS.get(child.tag, "")  # of a formula in HTML, as by pandoc
+        if mark and len(inner) > 1:
+            inner = f"{{{inner}}}"
+        text += mark + inner
+    text = text.strip()
     for begin, end in _DELIMITERS:
         inner = text[len(begin) : -len(end)]
         if text.startswith(begin) and text.endswith(end) and end not in inner:
@@ -275,18 +271,6 @@ def _content_latex(node: Any) -> str | None:
     if opening and (opening.start() == 0 or node.tag in ("div", "p", "pre")):
         return None
     return text
-
-
-def _with_scripts(node: Any) -> str:
-    """Return the text of a formula that is written in HTML, as by pandoc, with its scripts."""
-    written = ""
-    for child in node.iter(include_text=True):
-        text = str(child.text())
-        mark = _SCRIPTS.get(child.tag, "")
-        if mark and len(text) > 1:
-            text = f"{{{text}}}"
-        written += mark + text
-    return written
 
 
 def _has_class(attributes: TagAttributes, kind: str) -> bool:

@@ -110,6 +110,7 @@ _NAMES_OF_OPERATORS = frozenset(_WORDS["operators"])
 _OPERAND_AFTER = expression(
     rf"(?:\s(?:{'|'.join(_WORDS['operators'])})){{0,3}}(?:\s[A-Za-z]{{1,2}})?\s?[=+<>≤≥≠]"
 )
+_RELATION_BEFORE = expression(r"[=+<>≤≥≠]\s?$")
 _CAPITAL_AFTER = expression(r"\s[A-Z](?![A-Za-z])")
 _AFTER_LETTER = expression(rf"[_),'/:|\\]|\.?$|\s(?:{'|'.join(_WORDS['after_letter'])})\b")
 _BRACE = expression(r"\\.|[{}]", re.DOTALL)
@@ -336,8 +337,11 @@ def _kind_of_word(word: str, before: str, after: str, last: str) -> str:
 
     left = _OPERATOR_BEFORE.search(before) is not None
     right = _OPERATOR.match(after) is not None
-    if word in _NAMES_OF_OPERATORS and _is_operator(before, after, last):
-        return "D"
+    if word in _NAMES_OF_OPERATORS:
+        if last == "D" or _RELATION_BEFORE.search(before) or _OPERAND_AFTER.match(after):
+            return "D"
+        if last == "v" and _CAPITAL_AFTER.match(after):
+            return "D"
     if len(word) == 1:
         is_argument = last == "(" and before[:1].isalnum()  # det(A - …
         return _kind_of_letter(word, after, left or right or last == "D" or is_argument)
@@ -353,7 +357,9 @@ def _kind_of_word(word: str, before: str, after: str, last: str) -> str:
         if word.lower() not in _WORDS["english"]:
             if word[0] == "d" and last in _OPERANDS:
                 return "d"
-            is_factor |= left or right or _is_product(word, before, after, last)
+            is_name = before[:1].isalnum() or not word.isupper()
+            is_called = is_name and last == "(" and after[:1] == ")"
+            is_factor |= left or right or last == "c" or before[-1:].isdecimal() or is_called
     if is_factor and len(word) < 4:
         return "v"
     return "w"
@@ -371,20 +377,3 @@ def _kind_of_letter(letter: str, after: str, has_operator: bool) -> str:
     if "Α" <= letter <= "ω":
         return "g"
     return "w"
-
-
-def _is_operator(before: str, after: str, last: str) -> bool:
-    """Return whether a name such as dim is an operator by the tokens on both sides."""
-    if last == "D" or re.search(r"[=+<>≤≥≠]\s?$", before):
-        return True
-    if last == "v" and _CAPITAL_AFTER.match(after):
-        return True
-    return _OPERAND_AFTER.match(after) is not None
-
-
-def _is_product(word: str, before: str, after: str, last: str) -> bool:
-    """Return whether a word of two letters is a product by the tokens on both sides."""
-    if last == "c" or before[-1:].isdecimal():
-        return True
-    is_called = before[:1].isalnum() or not word.isupper()
-    return is_called and last == "(" and after[:1] == ")"
