@@ -121,8 +121,21 @@ class _Outline(NamedTuple):
 
 
 def _outline(columns: Columns, symbols: Numbers, hidden: NDArray[np.bool_]) -> _Outline:
-    levels, depths = _levels(columns.parents)
-    shapes, sizes = _shapes(columns, symbols, levels)
+    parents = columns.parents
+    levels, depths = _levels(parents)
+
+    # The hash of the sub-expression at each node, and the number of its nodes.
+    edges = EDGE_PIECES.numbers[columns.edges]
+    shapes = np.empty(len(parents), np.uint64)
+    below = np.zeros(len(parents), np.uint64)
+    sizes = np.ones(len(parents), np.int64)
+    for level in reversed(levels):
+        above = parents[level]
+        shapes[level] = mixed(symbols[level] + below[level] * _BELOW)
+        arguments = mixed(edges[level] + shapes[level])
+        np.add.at(below, above, arguments)
+        np.add.at(sizes, above, sizes[level])
+
     positions = _positions(columns, shapes, sizes, levels)
     nodes = np.empty(len(positions), np.int64)
     nodes[positions] = np.arange(len(positions))
@@ -140,23 +153,6 @@ def _outline(columns: Columns, symbols: Numbers, hidden: NDArray[np.bool_]) -> _
     before = np.full(len(nodes), _NONE)
     before[later] = earlier
     return _Outline(nodes, sizes[nodes], depths[nodes], before)
-
-
-def _shapes(columns: Columns, symbols: Numbers, levels: Sequence[Places]) -> tuple[Numbers, Places]:
-    """Return the hash of the sub-expression at each node, and the number of its nodes."""
-    parents = columns.parents
-    edges = EDGE_PIECES.numbers[columns.edges]
-    shapes = np.empty(len(parents), np.uint64)
-    below = np.zeros(len(parents), np.uint64)
-    sizes = np.ones(len(parents), np.int64)
-
-    for nodes in reversed(levels):
-        above = parents[nodes]
-        shapes[nodes] = mixed(symbols[nodes] + below[nodes] * _BELOW)
-        arguments = mixed(edges[nodes] + shapes[nodes])
-        np.add.at(below, above, arguments)
-        np.add.at(sizes, above, sizes[nodes])
-    return shapes, sizes
 
 
 def _positions(

@@ -642,7 +642,14 @@ class _LatexWriter:
             if closing >= 0:
                 self._place = closing + len(whole) + 6
             if closing >= 0 and name in _CODE:
-                self._code(name, self._text[begin:closing])
+                code = self._text[begin:closing]
+                if name not in ("alltt", "verbatim"):
+                    code = _ARGUMENTS.sub("", code, count=1)
+                if self._within_line:
+                    self._add(f"<code>{escape(code)}</code>")
+                else:
+                    self._end_paragraph()
+                    self._blocks.append(markup.code_block(code.strip()))
         else:
             self._begin_environment(name)
 
@@ -652,16 +659,6 @@ class _LatexWriter:
             self._expand(edge)
         else:
             self._math_environment(begin["name"])
-
-    def _code(self, name: str, code: str) -> None:
-        options = _ARGUMENTS.match(code)
-        if options is not None and name not in ("alltt", "verbatim"):
-            code = code[options.end() :]
-        if self._within_line:
-            self._add(f"<code>{escape(code)}</code>")
-            return
-        self._end_paragraph()
-        self._blocks.append(markup.code_block(code.strip()))
 
     def _begin_environment(self, name: str) -> None:
         self._end_paragraph()
