@@ -180,24 +180,20 @@ def shorten(text: str, limit: int = MAX_ANSWER) -> str:
         if end + len(sentence.rstrip()) > limit:
             break
         end += len(sentence)
-    if end < limit / 2:
-        end = _last_end(pieces, limit)
-    return whole[:end].rstrip()
+    if end >= limit / 2:
+        return whole[:end].rstrip()
 
-
-def _last_end(pieces: list[str], limit: int) -> int:
-    """Return where the last formula within `limit` ends, else the last word or character."""
-    end = formula = word = anywhere = 0
-    for piece, following in pairwise([*pieces, " "]):
-        end += len(piece)
-        if end > limit:
+    done = formula = word = anywhere = 0
+    for part, following in pairwise([*pieces, " "]):
+        done += len(part)
+        if done > limit:
             break
-        anywhere = end
-        if len(piece) > 2:
-            formula = word = end
+        anywhere = done
+        if len(part) > 2:
+            formula = word = done
         elif following.isspace() or following.startswith("$"):
-            word = end
-
+            word = done
+    end = word or anywhere
     if formula >= limit / 2:
-        return formula
-    return word or anywhere
+        end = formula
+    return whole[:end].rstrip()

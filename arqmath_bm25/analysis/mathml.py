@@ -115,14 +115,17 @@ def _tree_latex(node: Any, depth: int) -> str:
             return rf"\{mark}{{{first}}}"
         if first == r"\{" and second.startswith(r"\begin{matrix}"):
             return second.replace("{matrix}", "{cases}")
-    if len(parts) == 3 and _is_in_brackets(*parts):
+    if len(parts) == 3:
+        begin, inner, end = parts
+        is_binomial = begin == "(" and inner.startswith(r"\binom")
+        is_matrix = begin + end in _MATRIX_BRACKETS and inner.startswith(r"\begin{matrix}")
         # MathJax gives the alignment of columns for arrays of two and more, whose brackets are no
         # part of them, and for no matrix.
         is_array = "data-mjx-texclass" in node.attributes and any(
             part.tag == "mtable" and "columnalign" in part.attributes for part in node.iter()
         )
-        if not is_array:
-            return parts[1]
+        if (is_binomial or is_matrix) and not is_array:
+            return inner
     if name == "mrow" and not parts:
         return "{}"  # The base of a script may be empty.
     return _element_latex(node, parts, joined)
@@ -147,10 +150,3 @@ def _element_latex(node: Any, parts: list[str], joined: str) -> str:
         return str(pattern.format(*parts))
     wrapper = _TABLE["wrapped"].get(name, "{0}")
     return str(wrapper.format(joined))
-
-
-def _is_in_brackets(begin: str, inner: str, end: str) -> bool:
-    """Return whether three parts are a binomial or a matrix with its own brackets."""
-    if inner.startswith(r"\binom"):
-        return begin == "("
-    return inner.startswith(r"\begin{matrix}") and begin + end in _MATRIX_BRACKETS
