@@ -84,15 +84,16 @@ class Analyzer:
             elif self._latex.form == "raw":
                 prose.append(piece.latex)
             elif self._latex.form == "symbols":
-                words, math, operators = self._formula(piece.latex)
-                formula_words += words.words
-                tokens += math.formulas
-                trees += operators.formulas
+                own_words, own_tokens, own_trees = self._formula(piece.latex)
+                formula_words += own_words
+                tokens += own_tokens
+                trees += own_trees
 
         terms = self._words(" ".join(prose), written) + formula_words
         return Terms(Bag(terms), Bag((), tokens), Bag((), trees))
 
-    def _read_formula(self, latex: str) -> Terms:
+    def _read_formula(self, latex: str) -> tuple[list[str], list[FormulaTree], list[FormulaTree]]:
+        """Return the words of a formula, its line of tokens and its tree, if any."""
         items, text = read(latex)
         words: list[str] = []
         if text:
@@ -111,7 +112,7 @@ class Analyzer:
             tree = read_operators(items)
             if len(tree.symbols) > 1:
                 trees.append(FormulaTree(latex, tree, _PATHS))
-        return Terms(Bag(words), Bag((), tokens), Bag((), trees))
+        return words, tokens, trees
 
 
 class FormulaAnalyzer:

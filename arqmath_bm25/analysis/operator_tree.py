@@ -343,11 +343,14 @@ class _Reader:
             content = content or self.grow(symbol)
             self.symbols[content] = symbol
 
-        # Whether a letter or name is a function of the content.
         name = self.symbols[head]
-        is_applied = name in _FUNCTION_LETTERS or name not in VARIABLES
         level, _, node, edge = self.operators[-1]
-        if head and (is_applied or self.symbols[content] not in _ROLES):
+        # Most letters are applied to what holds no sum or product.
+        if head and (
+            name in _FUNCTION_LETTERS
+            or name not in VARIABLES
+            or self.symbols[content] not in _ROLES
+        ):
             self.attach(content, head, _APPLIED)
             self.base = 0
         elif level == _FUNCTION and not self.operand:
