@@ -286,9 +286,12 @@ class _Lines:
             labels.append(label[1] or label[2])
             end = label.end()
         written = self.cuts.cut("".join(map(markup.place, labels)) + html, text[begin:end])
+        if not display:
+            return written, end
+
         line = _BEFORE.search(text, max(0, begin - _LONGEST_INDENT), begin)
         after = _AFTER.match(text, end)
-        if display and line is not None and after is not None:
+        if line is not None and after is not None:
             written = f"\n{line[0]}{written}"
             if after[1]:
                 written += f"\n{line[0].rstrip()}"
