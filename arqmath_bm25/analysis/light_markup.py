@@ -53,18 +53,38 @@ _IN_LINES = [
     )
 ]
 _CODE = "```````"
-_LITERAL = ":"  # before each line of code
-_CODE_BLOCKS = ("src", "example", _LITERAL)
+_CODE_BLOCKS = ("src", "example")
 _HIDDEN_BLOCKS = ("export", "comment")
+_LITERAL = ":"  # before each line of code
 _PLANNING = expression(r"(?:SCHEDULED|DEADLINE|CLOSED|CLOCK):[ \t]")
 _OPTIONS = expression(r":options[ \t]{1,9}\[([^\[\]]*)\]")  # of a block: its title
 _RULE = expression(r"\A(?:-{2,}|={2,})\Z")  # which underlines no heading
 
 
+def _lines(text: str) -> Iterator[str]:
+    """Yield the lines of org; those after colons become a block of code."""
+    block = ""
+    for line in map(str.strip, text.split("\n")):
+        is_literal = line == _LITERAL or line.startswith(f"{_LITERAL} ")
+        if block == "" and is_literal:
+            block = _LITERAL
+            yield "#+begin_example"
+        elif block == _LITERAL and not is_literal:
+            block = ""
+            yield "#+end_example"
+
+        edge = _BLOCK.fullmatch(line)
+        if block == _LITERAL:
+            line = line[2:]
+        elif edge and edge["name"].lower() in _CODE_BLOCKS + _HIDDEN_BLOCKS:
+            block = edge["name"] if edge["edge"].lower() == "begin" else ""
+        yield line
+
+
 def _printed(text: str) -> Iterator[str]:
     """Yield the lines of org, but no tree whose heading begins with the word COMMENT."""
     hidden = 0  # the stars of such a heading
-    for line in map(str.strip, text.split("\n")):
+    for line in _lines(text):
         heading = _ORG_HEADING.fullmatch(line)
         if heading and (not hidden or len(heading["stars"]) <= hidden):
             hidden = 0
@@ -89,14 +109,10 @@ def org_markdown(text: str) -> LightText:
     in_drawer = False
     states = {*_STATES, *_STATE.findall(" ".join(_OWN_STATES.findall(text)))}
     for line in _printed(text):
-        is_literal = line == ":" or line.startswith(": ")
-        if code in ("", _LITERAL) and is_literal != (code == _LITERAL):
-            written.append(_CODE)
-            code = _LITERAL if is_literal else ""
         block = _BLOCK.fullmatch(line)
         if code and (block is None or block["edge"].lower() != "end"):
             if code in _CODE_BLOCKS:
-                written.append(line.removeprefix(_LITERAL))
+                written.append(line)
         elif block:
             name = block["name"].lower()
             is_end = block["edge"].lower() == "end"
@@ -125,13 +141,7 @@ def org_markdown(text: str) -> LightText:
                 written[-1] = f"{heading} {{#{own['value'].strip()}}}\n"
         elif not line.startswith("# ") and line != "#" and not _PLANNING.match(line):
             found = _ORG_HEADING.fullmatch(line)
-            heading = ""
-            if found:
-                state, _, title = found["title"].partition(" ")
-                if state not in states:
-                    title = found["title"]
-                title = _PRIORITY.sub("", title.strip())
-                heading = f"{'#' * min(6, len(found['stars']))} {title}"
+            heading = _org_heading(found, states) if found else ""
             line = _without_marks(heading or line)
             if line and "NAME" in values:
                 written.append(f"\n({values.pop('NAME')})=\n")
@@ -141,6 +151,15 @@ def org_markdown(text: str) -> LightText:
             written.append(f"\n{line}\n" if apart else line)
     tags = tuple(filter(None, values.get("FILETAGS", "").split(":")))
     return LightText("\n".join(written), values.get("TITLE", ""), tags)
+
+
+def _org_heading(heading: re.Match[str], states: set[str]) -> str:
+    """Return a heading in Markdown, without the state and the priority of a task."""
+    state, _, title = heading["title"].partition(" ")
+    if state not in states:
+        title = heading["title"]
+    title = _PRIORITY.sub("", title.strip())
+    return f"{'#' * min(6, len(heading['stars']))} {title}"
 
 
 def _directive(name: str, title: str, label: str) -> str:

@@ -68,9 +68,9 @@ def write_parts(
     workers: Workers,
     forms: PartForms,
 ) -> Counter[str]:
-    """Write a part for every job; return the counts of all, with those that a cluster has already.
+    """Write a part for every job; return the counts of all parts, and of documents in a cluster.
 
-    `documents` yields the documents of a job; before each, it adds to its counter.
+    `documents` yields the documents of a job and counts them in the counter.
     """
     counts = Counter(documents=0)
     if forms.cluster:

@@ -40,7 +40,7 @@ class FieldRanker(Ranker):
         settings: FieldSettings,
         read: Callable[[Topic], Topic] | None = None,
     ) -> None:
-        """With `read`, queries are made of what it makes of topics."""
+        """Queries are made of topics as `read` returns them, by default as they are."""
         self._read = read
         self._settings = settings
         self._analyzer = Analyzer(settings.analysis)

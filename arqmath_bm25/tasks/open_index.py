@@ -227,7 +227,7 @@ class Index:
 
     @cached_property
     def ranker(self) -> Ranker:
-        """What ranks, scores and explains; `rank` also tells of a damaged index."""
+        """The ranker of the task; `rank` names an index that proves damaged, too."""
         with self._as_opened():
             return self.task.ranker(self)
 

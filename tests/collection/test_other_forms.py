@@ -139,6 +139,13 @@ def test_lines_of_org_after_a_colon_are_code(tmp_path: Path) -> None:
     assert "[[b]]" in part.html
 
 
+def test_a_colon_in_code_of_org_is_code(tmp_path: Path) -> None:
+    (tmp_path / "a.org").write_text("* A\n#+begin_src\n: f\nx\n#+end_src\nafter $y$\n")
+    (part,) = read_source(tmp_path / "a.org", tmp_path).parts
+    assert ": f\nx" in part.html
+    assert formulas(part) == ["y"]
+
+
 TYPST = r"""#import "@preview/theorems:1.0": *
 #set text(size: 11pt)
 #let RR = math.bb("R")

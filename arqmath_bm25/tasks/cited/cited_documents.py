@@ -81,9 +81,9 @@ def _referring(collection: Collection, ids: Iterable[str]) -> Iterator[UserDocum
 
 
 def learnt_store(index: OpenIndex) -> Path:
-    """Return the path of what is learnt, which has the digest of the index: the same decides both.
+    """Return the path of the learnt references; it has the digest of the index, whose inputs are theirs.
 
-    It exists if the references have been learnt and stored.
+    It exists if they have been learnt and stored.
     """
     digest = index.directory.name.partition("-")[2]
     return index.directory.with_name(f"{LEARNT}-{digest}")
@@ -210,9 +210,9 @@ class CitedRanker(Ranker):
         return learnt
 
     def _statements(self, ids: Iterable[str]) -> list[Statement]:
-        """Read what is learnt from; InputError if the files have changed since the index was built.
+        """Read the statements to learn from, and report how many they are.
 
-        How many statements that are is told.
+        Raises InputError if the files have changed since the index was built.
         """
         index = self._index
         collection = index.collection
