@@ -81,7 +81,7 @@ def _referring(collection: Collection, ids: Iterable[str]) -> Iterator[UserDocum
 
 
 def learnt_store(index: OpenIndex) -> Path:
-    """Return the path of the learnt references; it has the digest of the index, whose inputs are theirs.
+    """Return the path of what is learnt; its name has the digest of the index.
 
     It exists if they have been learnt and stored.
     """
