@@ -27,8 +27,7 @@ import numpy as np
 from arqmath_bm25.analysis.analyzer import Analyzer, FormulaAnalyzer, analyze, terms, tokenize
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.analysis.settings import AnalysisSettings, FormulaAnalysisSettings
-from arqmath_bm25.collection.collection import INDEXES
-from arqmath_bm25.collection.collection import Collection as Files
+from arqmath_bm25.collection.collection import INDEXES, CollectionFiles
 from arqmath_bm25.collection.imports import Import, import_of_rows
 from arqmath_bm25.core.errors import InputError, NoIndexError, check_found
 from arqmath_bm25.core.guesses import no_attribute, showing_its_arguments
@@ -58,7 +57,7 @@ from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import configured, task_class
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import fitted, with_needed
-from arqmath_bm25.tasks.open_index import Index as TaskIndex
+from arqmath_bm25.tasks.open_index import OpenIndex
 from arqmath_bm25.tasks.post_filter import PostFilter
 from arqmath_bm25.tasks.task import MOSTLY_LATEX, Found
 
@@ -78,7 +77,7 @@ __all__ = [
     "tokenize",
     "write_run",
 ]
-_ARGUMENTS = [field.name for field in fields(Files) if field.init]
+_ARGUMENTS = [field.name for field in fields(CollectionFiles) if field.init]
 _NAME = re.compile(r"\w([\w.-]*\w)?")
 TaskName = Literal["task1", "task2", "task3", "nlps", "docs"]
 
@@ -129,7 +128,7 @@ class _ValueObject(metaclass=_Guessable):
         """Close all files and connections; they are reopened on demand."""
 
 
-class Collection(_ValueObject, Files):
+class Collection(_ValueObject, CollectionFiles):
     """A collection: its files, indexes, topics and judgments."""
 
     @classmethod
@@ -237,11 +236,11 @@ class Collection(_ValueObject, Files):
             asked = fitted(asked, collection)
             if not overwrite:
                 with suppress(NoIndexError):
-                    opened = TaskIndex.of(asked, collection, backend)
+                    opened = OpenIndex.of(asked, collection, backend)
             if opened is None:
                 for content in with_needed([asked.index_task], collection):
                     ensure(content, workers, [backend])
-                opened = TaskIndex.of(asked, collection, backend)
+                opened = OpenIndex.of(asked, collection, backend)
 
         return Index._of(opened, threads)
 
@@ -346,11 +345,11 @@ class Index(_ValueObject):
             raise InputError("collection: expected a Collection, whose index(TASK) opens an index")
 
         engine = engine or chosen_engine("auto")
-        self._opened = TaskIndex.open(collection, str(task), config, engine)
+        self._opened = OpenIndex.open(collection, str(task), config, engine)
         self._opened.threads = threads or processors()
 
     @classmethod
-    def _of(cls, opened: TaskIndex, threads: int) -> Self:
+    def _of(cls, opened: OpenIndex, threads: int) -> Self:
         index = cls.__new__(cls)
         index._opened = opened
         opened.threads = threads
@@ -719,7 +718,7 @@ def _reopened(
     """Return an index that was pickled; NoIndexError if its store has gone."""
     cls = task_class(name)
     task = fitted(cls(cls.model.model_validate(settings)), collection)
-    return Index._of(TaskIndex.at(collection, store, engine, task), threads)
+    return Index._of(OpenIndex.at(collection, store, engine, task), threads)
 
 
 def _count(name: str, number: object) -> int:

@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from arqmath_bm25.analysis.html import read_body
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 
 PROGRAM: Final = (sys.executable, "-m", "arqmath_bm25", "--quiet")
 
@@ -40,7 +40,7 @@ def main() -> None:
     table = Table("", "CPU, s", "seconds", "memory, MB", "shared pages once, MB")
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory) / "notes"
-        size = write_files(Collection(options.collection), folder, options.files)
+        size = write_files(CollectionFiles(options.collection), folder, options.files)
         indexes = Path(directory) / "indexes"
         index = [*PROGRAM, "index", "docs", "--data", folder, "--indexes", indexes]
         for step in ("the first time", "nothing has changed", "one file has changed"):
@@ -56,7 +56,7 @@ def main() -> None:
     Console().print(table)
 
 
-def write_files(collection: Collection, folder: Path, files: int) -> int:
+def write_files(collection: CollectionFiles, folder: Path, files: int) -> int:
     """Write files of four kinds; return their size in bytes."""
     folder.mkdir()
     size = 0
@@ -71,7 +71,7 @@ def write_files(collection: Collection, folder: Path, files: int) -> int:
     return size
 
 
-def answers(collection: Collection) -> Iterator[str]:
+def answers(collection: CollectionFiles) -> Iterator[str]:
     """Yield the texts of answers with dollars around formulas, again and again."""
     texts = [
         read_body(answer.body).marked()

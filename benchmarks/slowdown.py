@@ -46,7 +46,7 @@ from rich.table import Table
 
 from arqmath_bm25.analysis.answer_text import answer_text
 from arqmath_bm25.analysis.html import read_title
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.own_documents import CORPUS, read_documents
 from arqmath_bm25.collection.own_documents import QUERIES as QUERY_FILE
 from arqmath_bm25.engines.lucene.jvm import anserini_jar, java_home
@@ -349,7 +349,7 @@ def make_data(place: Path, gigabytes: float, gigabytes_more: float) -> Data:
         more = place / "more"
         write_collection(more, int(gigabytes_more * 1e9), 1, slt=False, advance=lambda _: None)
 
-    posts = Collection(collection, place / "unused").posts
+    posts = CollectionFiles(collection, place / "unused").posts
     formulas = place / "formulas"
     plain = place / "plain"
     for directory in (formulas, plain):

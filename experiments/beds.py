@@ -20,7 +20,7 @@ import typer
 
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.cli.shared.command import command
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.own_documents import QRELS, QUERIES, corpus_in, read_documents
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import MAX_DEPTH
@@ -34,7 +34,7 @@ from arqmath_bm25.evaluation.qrels import Qrels, read_qrels
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent, of_config
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 if TYPE_CHECKING:
     Rankings = dict[str, dict[str, float]]  # query → document → score
@@ -75,7 +75,7 @@ def bed_table(directory: Path) -> str:
         raise InputError(f"{paths[0]}: no such file; expected the judgments of the bed")
     qrels = read_qrels(judged[0])
 
-    runs = ranked(Collection(directory), qrels)
+    runs = ranked(CollectionFiles(directory), qrels)
     texts = read_texts(directory, qrels)
     if find_spec("bm25s"):
         runs["bm25s"] = ranked_by_bm25s(texts)
@@ -85,12 +85,12 @@ def bed_table(directory: Path) -> str:
     return "\n".join(_lines(directory, qrels, values))
 
 
-def ranked(collection: Collection, qrels: Qrels) -> dict[str, Rankings]:
+def ranked(collection: CollectionFiles, qrels: Qrels) -> dict[str, Rankings]:
     """Index a bed and rank its judged queries by every variant that it has something for."""
     flat = Engine("flat")
     docs = of_config("docs", collection).index_task
     ensure(IndexContent.of(docs, collection), Processes(options.THREADS), [flat])
-    index = Index.open(collection, "docs", engine=flat)
+    index = OpenIndex.open(collection, "docs", engine=flat)
     index.threads = options.THREADS
     read = index.task.read(collection, collection.layout.data / QUERIES)
     topics = [topic for topic in read if topic.topic_id in qrels]

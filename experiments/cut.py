@@ -16,7 +16,7 @@ import typer
 
 from arqmath_bm25.cli.shared import options
 from arqmath_bm25.cli.shared.command import command
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.formulas import formula_files
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.reading import open_bytes
@@ -80,7 +80,7 @@ def cut(
 
     for name in _FOLDERS:
         shutil.copytree(layout.data / name, out / name)
-    _write_judgments(Collection(out), place.collection, out / "qrels_lite")
+    _write_judgments(CollectionFiles(out), place.collection, out / "qrels_lite")
     options.results.print(f"{out}: {', '.join(said)}")
 
 
@@ -115,7 +115,7 @@ def cut_formulas(source: Path, target: Path, ids: set[bytes]) -> int:
     return kept
 
 
-def _write_judgments(collection: Collection, whole: Collection, folder: Path) -> None:
+def _write_judgments(collection: CollectionFiles, whole: CollectionFiles, folder: Path) -> None:
     """Write the judgments of what was cut out of a whole, a file for each task and year."""
     folder.mkdir()
     for task, end in _ENDS.items():

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.collection.collection import CollectionFiles
     from arqmath_bm25.collection.posts import PostTable
     from arqmath_bm25.evaluation.qrels import Qrels
 
@@ -44,7 +44,7 @@ _NOTICE: Final = re.compile(
 _FORMULA: Final = re.compile(r'(<span class="math-container"(?: id="[^"<>]*")?>)([^<$]+)(</span>)')
 
 
-def judge_by_links(collection: Collection, number: int = TOPICS, seed: int = 0) -> Qrels:
+def judge_by_links(collection: CollectionFiles, number: int = TOPICS, seed: int = 0) -> Qrels:
     """Return judgments for `number` topics chosen at random, or all if there are fewer.
 
     Raises InputError if the collection has no links, or no linked question can be a topic.
@@ -84,7 +84,7 @@ def _links(path: Path, posts: PostTable) -> NDArray[np.int64]:
     return known
 
 
-def read_questions(collection: Collection, ids: Iterable[str]) -> Iterator[Topic]:
+def read_questions(collection: CollectionFiles, ids: Iterable[str]) -> Iterator[Topic]:
     """Read the topics with some ids, in the order of their numbers, as the labs write them."""
     numbers = sorted(int(topic_id.removeprefix("D.")) for topic_id in ids)
     for post in map(collection.posts.read, map(str, numbers)):
@@ -95,7 +95,7 @@ def read_questions(collection: Collection, ids: Iterable[str]) -> Iterator[Topic
             yield topic._replace(own_thread=post.post_id)
 
 
-def related(collection: Collection, qrels: Qrels) -> dict[str, set[int]]:
+def related(collection: CollectionFiles, qrels: Qrels) -> dict[str, set[int]]:
     """Return for each topic its own thread and the threads of its relevant documents."""
     found = {}
     for topic_id, grades in qrels.items():
@@ -141,7 +141,9 @@ def _write_topics(path: Path, topics: Iterable[Topic]) -> None:
         file.write("</Topics>\n")
 
 
-def write_duplicates(collection: Collection, place: Path, number: int, seed: int) -> dict[str, int]:
+def write_duplicates(
+    collection: CollectionFiles, place: Path, number: int, seed: int
+) -> dict[str, int]:
     """Write topics_train.xml, qrels_train.tsv and the same of test; return the topics of each."""
     qrels = judge_by_links(collection, number, seed)
     halves = dict(zip(HALVES, deal(related(collection, qrels), len(HALVES)), strict=True))

@@ -12,14 +12,14 @@ from experiments.results.runner import with_relevant
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.collection.collection import CollectionFiles
     from arqmath_bm25.core.labs import LabTask, Year
     from arqmath_bm25.evaluation.qrels import Qrels
 
 YEARS: Final[tuple[Year, ...]] = ("2020", "2021")
 
 
-def judged(collection: Collection, task: LabTask) -> tuple[Qrels, set[str]]:
+def judged(collection: CollectionFiles, task: LabTask) -> tuple[Qrels, set[str]]:
     """Return the judgments of the documents of a collection, and its posts of grade 1 or higher.
 
     Topics without a relevant answer or formula are left out.
@@ -34,7 +34,7 @@ def judged(collection: Collection, task: LabTask) -> tuple[Qrels, set[str]]:
 
 
 def judgments_held(
-    collection: Collection, task: LabTask, whole: Collection | None = None
+    collection: CollectionFiles, task: LabTask, whole: CollectionFiles | None = None
 ) -> tuple[dict[Year, Qrels], dict[str, set[str]]]:
     """Return the judgments of what a collection holds by year, and the posts of each document.
 
@@ -69,7 +69,7 @@ def judgments_held(
     return years, posts
 
 
-def _formulas(collection: Collection) -> Iterator[FormulaRow]:
+def _formulas(collection: CollectionFiles) -> Iterator[FormulaRow]:
     """Yield the formulas that a run may return."""
     for row in read_formulas(collection.layout.formulas()):
         if row.type != "comment" and row.issue not in DELETED:

@@ -20,7 +20,7 @@ from arqmath_bm25.core.progress import progress
 from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.evaluation.comparing import compare
 from arqmath_bm25.evaluation.measures import measure, named_measures
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -120,7 +120,7 @@ WAYS: Final[dict[str, Callable[[Topic], Topic]]] = {
 
 
 def ndcg(
-    index: Index, variant: str, topics: Sequence[Topic], judged: Judged, threads: int
+    index: OpenIndex, variant: str, topics: Sequence[Topic], judged: Judged, threads: int
 ) -> dict[str, float]:
     """Return the nDCG of every topic, over whole rankings."""
     index.threads = threads
@@ -157,7 +157,7 @@ def perturb(
     from experiments.tuning.trials import Judged  # scipy takes a second to load
 
     with place.naming_the_build(config):
-        index = Index.open(place.collection, "task1", config, Engine("flat"))
+        index = OpenIndex.open(place.collection, "task1", config, Engine("flat"))
         chosen = index.task.chosen(variant)
         judged = Judged.read(index, on or ["2020", "2021"])
     year_of = {topic: known_year([topic]) or "" for topic in judged.qrels}

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from arqmath_bm25.analysis.html import Content
-    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.collection.collection import CollectionFiles
 
 # Folders of topics and judgments.
 _SHARED: Final = ("Topics", "Evaluation", "Assessments", "qrels_lite")
@@ -65,7 +65,7 @@ class Source(NamedTuple):
 
 
 def write_remix(
-    collection: Collection, out: Path, answers: int, relevant: set[str],
+    collection: CollectionFiles, out: Path, answers: int, relevant: set[str],
     seed: int, noise: float, links: float, formulas: bool = False,
 ) -> None:  # fmt: skip
     """Write the posts and links of a collection of `answers` answers; `out` must not be there.

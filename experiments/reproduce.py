@@ -9,7 +9,7 @@ import typer
 
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import out, results
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.progress import progress
 
 
@@ -38,7 +38,7 @@ def reproduce(
     from experiments.results.pages import SIGNS, joined, write_results
     from experiments.results.runner import Maker
 
-    expected = book_of(Collection(data)) if book is None else load(Book, book)
+    expected = book_of(CollectionFiles(data)) if book is None else load(Book, book)
     with site(output, "results") as pages:
         maker = Maker(expected, data, pages.folder)
         with progress("Making results", len(maker.rows), "rows") as advance:

@@ -13,7 +13,7 @@ from arqmath_bm25.cli.shared import options
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.core.progress import progress, tell
 from arqmath_bm25.engines.engine import Engine
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 
 @command
@@ -53,7 +53,7 @@ def tune(
         )
     engine = Engine() if task == "nlps" else Engine("flat")
     with place.naming_the_build(config):
-        index = Index.open(place.collection, task, config, engine)
+        index = OpenIndex.open(place.collection, task, config, engine)
         chosen = index.task.chosen(variant)
         trial = trials(index, chosen, threads, on or [])
         with progress("Searching", folds, "parts") as advance:

@@ -14,7 +14,7 @@ from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import THREADS, Place, out, results
 from arqmath_bm25.cli.shared.tables import ScoreTable, print_table
 from arqmath_bm25.collection import fetching, published
-from arqmath_bm25.collection.collection import INDEXES, Collection
+from arqmath_bm25.collection.collection import INDEXES, CollectionFiles
 from arqmath_bm25.collection.file_collection import is_file_collection, plan_lines
 from arqmath_bm25.collection.inspection import FileReport, files_in
 from arqmath_bm25.collection.inspection import inspect as inspect_file
@@ -172,7 +172,7 @@ def inspect(
 def _print_documents(data: Path, text: bool, everything: bool) -> None:
     """Print the words and formulas of each own document, or the kinds of doubtful ones."""
     with TemporaryDirectory() as place:
-        collection = Collection(str(data), Path(place), everything=everything).imported()
+        collection = CollectionFiles(str(data), Path(place), everything=everything).imported()
         if collection.corpus is None:
             raise InputError(
                 f"{data}: there are no documents of your own; --text and --kinds print these"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from arqmath_bm25.cli.shared.command import command
 from arqmath_bm25.cli.shared.options import Place, out, task_of_runs
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import RankingTask
 from arqmath_bm25.core.progress import counted
@@ -92,7 +92,7 @@ def pool(
 
 
 def _pool(
-    runs: Sequence[Path], task: RankingTask, collection: Collection, depths: Depths, seed: int
+    runs: Sequence[Path], task: RankingTask, collection: CollectionFiles, depths: Depths, seed: int
 ) -> Pool:
     """Pool runs; InputError if nothing is left to judge."""
     ids = cache(partial(FormulaIds.from_collection, collection))

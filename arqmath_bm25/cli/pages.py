@@ -24,7 +24,7 @@ from arqmath_bm25.core.writing import state_of
 from arqmath_bm25.pages.judging.annotation import posts_of_batch
 from arqmath_bm25.runs.run_writing import topics_of
 from arqmath_bm25.tasks import TASKS, trust
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -175,7 +175,7 @@ def serve(
         if collection.is_imported and isinstance(collection.data, Path) and (files or is_private):
             folder = collection.data
 
-        def pages(indexes: Mapping[str, Index]) -> "ASGIApp":
+        def pages(indexes: Mapping[str, OpenIndex]) -> "ASGIApp":
             site = SearchPages(indexes, THREADS, public.prefix, folder, title)
             Thread(target=site.read_ahead, daemon=True).start()
             return site.app(names)
@@ -197,7 +197,7 @@ def serve(
 
 def _follow(
     latest: "LatestPages",
-    opened: Mapping[str, Index],
+    opened: Mapping[str, OpenIndex],
     place: SearchPlace,
     configs: Mapping[str, Path],
     builds: bool,
@@ -227,7 +227,7 @@ def _follow(
             pause = max(_PAUSE, _PAUSES * (time.monotonic() - began))
 
 
-def _state(opened: Mapping[str, Index], data: Path) -> object:
+def _state(opened: Mapping[str, OpenIndex], data: Path) -> object:
     """Return a value that changes when other indexes or learnt references are to be shown."""
     states: list[object] = [data]
     for index in opened.values():
@@ -240,7 +240,7 @@ def _state(opened: Mapping[str, Index], data: Path) -> object:
     return states
 
 
-def _ready(place: SearchPlace, name: str, config: Path | None, builds: bool) -> Index:
+def _ready(place: SearchPlace, name: str, config: Path | None, builds: bool) -> OpenIndex:
     """Open the index of a task; InputError if it cannot be searched."""
     index = place.opened(name, config, builds)
     variant, _ = index.task.served(index.task.primary, index)
@@ -248,7 +248,7 @@ def _ready(place: SearchPlace, name: str, config: Path | None, builds: bool) -> 
     return index
 
 
-def _opened(place: SearchPlace, configs: Mapping[str, Path], builds: bool) -> dict[str, Index]:
+def _opened(place: SearchPlace, configs: Mapping[str, Path], builds: bool) -> dict[str, OpenIndex]:
     """Open the index of every task that has one; InputError if there is none.
 
     With `builds`, own documents are indexed first. DATA may be the store of an index, too.

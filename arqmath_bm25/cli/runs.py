@@ -21,7 +21,7 @@ from arqmath_bm25.cli.shared.options import (
     results,
     task_of_runs,
 )
-from arqmath_bm25.collection.collection import INDEXES, Collection
+from arqmath_bm25.collection.collection import INDEXES, CollectionFiles
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError, some
 from arqmath_bm25.core.labs import LAB_TASKS, MAX_DEPTH, YEARS, RankingTask, RunTask, official_stem
@@ -131,7 +131,7 @@ def fuse(
     task = task or task_of_runs(runs, "fuse")
     ids = None
     if data is not None:
-        ids = cache(partial(FormulaIds.from_collection, Collection(data, indexes)))
+        ids = cache(partial(FormulaIds.from_collection, CollectionFiles(data, indexes)))
 
     parsed = [Run.read(run, task, ids) for run in runs]
     fused = fuse_runs(parsed, factors, method, k, depth, posts=form == "lab")
@@ -181,7 +181,7 @@ def validate(
     """
     collection = None
     if data is not None:
-        collection = Collection(data, indexes)
+        collection = CollectionFiles(data, indexes)
 
     tasks = [task or detect_task(run) for run in runs]
     for path, run_task in zip(runs, tasks, strict=True):
@@ -224,7 +224,7 @@ def validate(
 
 
 def _lookup(
-    task: RunTask, topics: str | None, collection: Collection | None
+    task: RunTask, topics: str | None, collection: CollectionFiles | None
 ) -> tuple[list[tuple[str, ...]], Eligible | None]:
     """Return the topics of each lab, and the check of documents that runs may return.
 

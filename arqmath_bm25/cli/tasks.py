@@ -26,7 +26,7 @@ from arqmath_bm25.cli.shared.options import (
     results,
     years_apart,
 )
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.imports import is_of_rows
 from arqmath_bm25.core.building import patiently
 from arqmath_bm25.core.errors import InputError, some
@@ -45,7 +45,7 @@ from arqmath_bm25.tasks import TASKS, configured, task_class
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent, of_config, with_needed
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 from arqmath_bm25.tasks.post_filter import NONE_PASSES, PostFilter
 from arqmath_bm25.tasks.task import Found, TopicFile
 
@@ -53,7 +53,7 @@ from arqmath_bm25.tasks.task import Found, TopicFile
 _DECISIVE = ("settings", "variant", "depth", "topics", "queries", "collection")
 
 
-def _task_names(name: str, collection: Collection) -> list[str]:
+def _task_names(name: str, collection: CollectionFiles) -> list[str]:
     """Return the task of this name, or for `all` the tasks that the collection has data for."""
     if is_store(name):
         return [name]
@@ -238,7 +238,7 @@ def run(
 
 
 def _topic_sets(
-    index: Index, chosen: Sequence[str] | None, queries: Path | None
+    index: OpenIndex, chosen: Sequence[str] | None, queries: Path | None
 ) -> Sequence[TopicFile]:
     """Read the topic files asked for, each with the name of its folder under runs."""
     task = index.task
@@ -258,7 +258,7 @@ def _topic_sets(
     return sets
 
 
-def _write_run(options: RunOptions, index: Index, topics: TopicFile, variant: str) -> None:
+def _write_run(options: RunOptions, index: OpenIndex, topics: TopicFile, variant: str) -> None:
     """Write one run with its manifest, and say so; InputError if it would replace another run."""
     began = time.monotonic()
     task = index.task
@@ -288,7 +288,7 @@ def _write_run(options: RunOptions, index: Index, topics: TopicFile, variant: st
 
 
 def _run_file(
-    options: RunOptions, index: Index, topics: TopicFile, variant: str
+    options: RunOptions, index: OpenIndex, topics: TopicFile, variant: str
 ) -> tuple[Path, Json]:
     """Return the path of a run and its manifest; InputError if another run is there."""
     task = index.task
@@ -385,7 +385,7 @@ def search(
             show_hit(rank, hit, found[rank - 1], opened.collection, parts or ())
 
 
-def _advise(index: Index, query: str) -> str:
+def _advise(index: OpenIndex, query: str) -> str:
     """Print advice on a query; return the suggested one, "" if its words are known."""
     note = index.task.advice(query)
     if note:
@@ -420,7 +420,7 @@ _MAX_TERMS = 6  # of a field, that explain a score
 
 
 def show_hit(
-    rank: int, hit: Hit, found: Found, collection: Collection, parts: Iterable[Part]
+    rank: int, hit: Hit, found: Found, collection: CollectionFiles, parts: Iterable[Part]
 ) -> None:
     """Print a hit: its heading, its source and its text; then the parts of its score."""
     if found.text and found.post:  # an answer of Task 3
@@ -464,7 +464,7 @@ def _heading(hit: Hit, found: Found) -> str:
     return hit.doc_id
 
 
-def _note(hit: Hit, found: Found, collection: Collection) -> str:
+def _note(hit: Hit, found: Found, collection: CollectionFiles) -> str:
     """Return the score of a hit, where it is, and the thread of a formula."""
     parts = [f"{hit.score:.2f}"]
     if found.post:

@@ -38,7 +38,7 @@ _UNTIL = re.compile(r"[0-9]{4}|none")
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Collection:
+class CollectionFiles:
     """The files of DATA, and tables read from them once for all threads and commands.
 
     `data` is the root of a distribution, by default the bundled sample; see Layout. It may also be

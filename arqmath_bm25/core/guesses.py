@@ -51,7 +51,10 @@ def showing_its_arguments(function: Callable[P, R]) -> Callable[P, R]:
             described.bind(*values, **named)
         except TypeError as error:
             takes = ", ".join(names)
-            raise TypeError(f"{function.__qualname__}: {error}; it takes {takes}") from None
+            called_as = function.__qualname__
+            if function.__name__ == "__init__":  # perhaps of a base class
+                called_as = type(values[0]).__name__
+            raise TypeError(f"{called_as}: {error}; it takes {takes}") from None
         return function(*values, **named)
 
     return called

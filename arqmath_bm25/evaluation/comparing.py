@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.arrays import Floats
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.records import Hit, Json
@@ -34,7 +34,7 @@ from arqmath_bm25.evaluation.score import shared_notes
 from arqmath_bm25.runs.run_writing import provenance, topics_of
 from arqmath_bm25.runs.task_rules import RULES
 from arqmath_bm25.tasks import task_class
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 # A field, or evidence as the configuration names it → its share of a score.
 Parts = dict[str, float]
@@ -314,7 +314,7 @@ class Move(NamedTuple):
 
 
 def moves(
-    collection: Collection,
+    collection: CollectionFiles,
     runs: Sequence[ScoredRun],
     topic: str,
     depth: int,
@@ -364,7 +364,7 @@ def moves(
 
 
 def _explain(
-    collection: Collection, run: ScoredRun, topic_id: str, docs: Sequence[str]
+    collection: CollectionFiles, run: ScoredRun, topic_id: str, docs: Sequence[str]
 ) -> list[Parts]:
     """Return the parts of the scores of documents in a run, as shares of its best score."""
     made_of = provenance(run.file)
@@ -380,7 +380,7 @@ def _explain(
             "of this version, are explained"
         ) from None
 
-    index = Index.of(task, collection)
+    index = OpenIndex.of(task, collection)
     topics = task.asked(collection, topics_of([made_of]))
     topic = topics.get(topic_id)
     if topic is None:

@@ -53,7 +53,7 @@ from arqmath_bm25.runs.task_rules import (
 )
 
 if TYPE_CHECKING:
-    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.collection.collection import CollectionFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Evaluator:
     `qrels` take the place of the judgments of the collection.
     """
 
-    collection: Collection = field(kw_only=False)
+    collection: CollectionFiles = field(kw_only=False)
     qrels: Path | None = None
 
     # The kind of ids in judgments of Task 2; by default their file decides.

@@ -12,13 +12,13 @@ from arqmath_bm25.core.records import Hit, Json
 from arqmath_bm25.pages.folder_files import FolderFiles
 from arqmath_bm25.pages.own_documents import MOST_REFERRING, OwnDocuments
 from arqmath_bm25.pages.page_files import page_names, site
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 
 class _CopiedFiles(FolderFiles):
     """The files of a folder, copied to the pages that show them."""
 
-    def __init__(self, folder: Path, index: Index, pages: Path) -> None:
+    def __init__(self, folder: Path, index: OpenIndex, pages: Path) -> None:
         super().__init__(folder, index, ".")
         self._pages = pages
 
@@ -32,7 +32,7 @@ class _CopiedFiles(FolderFiles):
         return super().address(name)
 
 
-def write_site(index: Index, directory: Path) -> int:
+def write_site(index: OpenIndex, directory: Path) -> int:
     """Write the documents of an index to a directory; return the number of pages.
 
     The directory appears only when it is complete. Raises InputError if it has something else.

@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 
 from arqmath_bm25.collection.folder_texts import inside
 from arqmath_bm25.collection.own_documents import UserDocument
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 _TYPES = {
     ".pdf": "application/pdf",
@@ -26,7 +26,7 @@ _FIGURE = re.compile(r'<img src="/([^"]+\.pdf)"', re.IGNORECASE)
 class FolderFiles:
     """The files of a folder, at addresses that begin with `prefix`."""
 
-    def __init__(self, folder: Path, index: Index, prefix: str) -> None:
+    def __init__(self, folder: Path, index: OpenIndex, prefix: str) -> None:
         self._folder = folder.resolve()
         self._index = index
         self._prefix = prefix

@@ -20,7 +20,7 @@ from arqmath_bm25.pages.web.shown_hits import (
     tags_of,
     web_address,
 )
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 from arqmath_bm25.tasks.task import Found
 
 MOST_REFERRING = 100  # documents that link to one
@@ -30,7 +30,7 @@ MOST_REFERRING = 100  # documents that link to one
 class OwnDocuments:
     """The documents of an index, as pages show them."""
 
-    _index: Index
+    _index: OpenIndex
     _address: Callable[[str], str]  # returns where the document with an id is
     _files: FolderFiles | None  # among which the pictures are
 

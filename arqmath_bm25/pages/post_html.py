@@ -19,7 +19,7 @@ from arqmath_bm25.analysis.macros import Macros, preamble_macros
 from arqmath_bm25.analysis.markup import shown
 from arqmath_bm25.analysis.safe_html import FormulaWriter, plain, safe_body, safe_title
 from arqmath_bm25.analysis.text import WordAnalyzer
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.posts import QUESTION, Post
 from arqmath_bm25.core.lazy import expression
@@ -273,7 +273,7 @@ def _symbols(latex: str) -> str:
 
 
 def post_reader(
-    collection: Collection, ids: Container[str]
+    collection: CollectionFiles, ids: Container[str]
 ) -> tuple[Callable[[str], Post | None], Delimiters, str]:
     """Return a reader of posts (or own documents among `ids`), their delimiters and macros."""
     if collection.run_task is None:
@@ -295,7 +295,7 @@ def post_reader(
     return posts.get, task.delimiters, task.macros
 
 
-def latex_of(collection: Collection, formula_ids: Iterable[str]) -> dict[str, str]:
+def latex_of(collection: CollectionFiles, formula_ids: Iterable[str]) -> dict[str, str]:
     """Return the LaTeX of some formulas of a collection by their ids."""
     ids = set(formula_ids) - {""}
     if not ids:

@@ -21,7 +21,7 @@ from markupsafe import Markup
 from arqmath_bm25.analysis.html import Content, Delimiters, Formula, read_title
 from arqmath_bm25.analysis.mini_markdown import comment_html
 from arqmath_bm25.collection.activity import COMMENTS, USERS, Attributes, RowKind, RowTable
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.links import KINDS, PostLinks
 from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.errors import InputError
@@ -64,7 +64,7 @@ class ThreadPosts(NamedTuple):
 class ThreadReader:
     """Reads threads of a collection; its files are scanned once, when the reader is made."""
 
-    def __init__(self, collection: Collection, workers: Workers = HERE) -> None:
+    def __init__(self, collection: CollectionFiles, workers: Workers = HERE) -> None:
         """Raises InputError for a truncated file, or one of another type."""
         self.collection = collection
         layout = collection.layout
@@ -157,7 +157,7 @@ class ThreadWriter(PostWriter):
     def __init__(
         self,
         thread: ThreadPosts,
-        collection: Collection,
+        collection: CollectionFiles,
         address: Address,
         delimiters: Delimiters = "mathjax",
         query: Sequence[Content] = (),

@@ -23,7 +23,7 @@ from arqmath_bm25.core.writing import complete, digest_of_sources, is_as_written
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.collection.collection import CollectionFiles
 
 
 _LARGEST = np.iinfo(np.int32).max
@@ -119,7 +119,7 @@ class FormulaIds:
         return cls(np.array([formula, visual, visual, post, flags, all_visual]))
 
     @classmethod
-    def from_collection(cls, collection: Collection) -> Self:
+    def from_collection(cls, collection: CollectionFiles) -> Self:
         """Return the table of a collection, kept with its indexes."""
         formulas = collection.layout.formulas()
         return cls.load(formulas, collection.directory)

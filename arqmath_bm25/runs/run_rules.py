@@ -25,7 +25,7 @@ from arqmath_bm25.core.records import Hit
 from arqmath_bm25.runs.rows import RUN, Findings, RunRow, plain_columns, read_columns
 
 if TYPE_CHECKING:
-    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.collection.collection import CollectionFiles
     from arqmath_bm25.core.arrays import Flags
     from arqmath_bm25.runs.eligible import Eligible
     from arqmath_bm25.runs.formula_ids import FormulaIds
@@ -275,20 +275,20 @@ class RunRules:
         return self.task
 
     def eligible(
-        self, collection: Collection, open_ids: Callable[[], FormulaIds]
+        self, collection: CollectionFiles, open_ids: Callable[[], FormulaIds]
     ) -> Eligible | None:
         """Return the check of documents that runs may return; None if they may return all."""
         return None
 
-    def thread_of(self, collection: Collection) -> Callable[[str], str]:
+    def thread_of(self, collection: CollectionFiles) -> Callable[[str], str]:
         """Return a function from a post of its hits to the thread that it belongs to."""
         return str
 
-    def judged_years(self, collection: Collection) -> tuple[str, ...]:
+    def judged_years(self, collection: CollectionFiles) -> tuple[str, ...]:
         """Return the years, or sets of statements, whose judgments a collection has."""
         return collection.layout.years(self.lab_task, "qrels")
 
-    def judgments_named(self, collection: Collection, name: str) -> Path:
+    def judgments_named(self, collection: CollectionFiles, name: str) -> Path:
         """Return the file with the judgments of a year or of a set; any other name is a path."""
         for year in labs.YEARS:
             if name == year:
@@ -296,7 +296,11 @@ class RunRules:
         return Path(name)
 
     def judgments_for(
-        self, collection: Collection, run: Path, topics: Mapping[str, Any], year: labs.Year | None
+        self,
+        collection: CollectionFiles,
+        run: Path,
+        topics: Mapping[str, Any],
+        year: labs.Year | None,
     ) -> Path:
         """Return the file with the judgments of a run; InputError if there is none."""
         # The year of an empty run is known from its folder only.
@@ -311,7 +315,7 @@ class RunRules:
                 year = labs.year_of(topics)
             return collection.layout.qrels(self.lab_task, year)
 
-    def holds(self, collection: Collection) -> Holds | None:
+    def holds(self, collection: CollectionFiles) -> Holds | None:
         """Return a function that says which judged ids a collection has; None if unknown."""
         return None
 

@@ -35,7 +35,7 @@ from arqmath_bm25.runs.rows import RUN, Findings, RunRow, read_columns
 from arqmath_bm25.runs.run_rules import PERHAPS_QRELS, RunRules, Use, first_rows, number
 
 if TYPE_CHECKING:
-    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.collection.collection import CollectionFiles
     from arqmath_bm25.runs.run_rules import Holds, PlainIds, Ranked
 
 WITHOUT_POST = "TREC's columns; the lab expects the post as well"
@@ -152,12 +152,12 @@ class AnswerRules(LabRules):
     table_measures = _LAB_TABLE_MEASURES
 
     def eligible(
-        self, collection: Collection, open_ids: Callable[[], FormulaIds]
+        self, collection: CollectionFiles, open_ids: Callable[[], FormulaIds]
     ) -> Eligible | None:
         """Return the check that documents are answers of the collection."""
         return eligible_answers(collection.posts)
 
-    def holds(self, collection: Collection) -> Holds | None:
+    def holds(self, collection: CollectionFiles) -> Holds | None:
         """Return a function that finds out which posts a collection has; None if unknown."""
         if not collection.has_posts:
             return None
@@ -195,12 +195,12 @@ class FormulaRules(LabRules):
     table_measures = _LAB_TABLE_MEASURES
 
     def eligible(
-        self, collection: Collection, open_ids: Callable[[], FormulaIds]
+        self, collection: CollectionFiles, open_ids: Callable[[], FormulaIds]
     ) -> Eligible | None:
         """Return the check that documents are formulas of posts."""
         return eligible_formulas(open_ids())
 
-    def thread_of(self, collection: Collection) -> Callable[[str], str]:
+    def thread_of(self, collection: CollectionFiles) -> Callable[[str], str]:
         """Return a function from a post to its question."""
         return lambda post_id: collection.post(post_id).parent_id or post_id
 
@@ -329,18 +329,22 @@ class PremiseRules(RunRules):
         "recall_500": f"R@{labs.PREMISES}",
     }
 
-    def judged_years(self, collection: Collection) -> tuple[str, ...]:
+    def judged_years(self, collection: CollectionFiles) -> tuple[str, ...]:
         """Return the sets of statements whose premises are known: the test set masks them."""
         return tuple(split for split in collection.premises.splits() if split == labs.SPLITS[0])
 
-    def judgments_named(self, collection: Collection, name: str) -> Path:
+    def judgments_named(self, collection: CollectionFiles, name: str) -> Path:
         """Return the file with the statements of a set; any other name is a path."""
         if name in labs.SPLITS:
             return collection.premises.statements(name)
         return Path(name)
 
     def judgments_for(
-        self, collection: Collection, run: Path, topics: Mapping[str, Any], year: labs.Year | None
+        self,
+        collection: CollectionFiles,
+        run: Path,
+        topics: Mapping[str, Any],
+        year: labs.Year | None,
     ) -> Path:
         """Return the file with the statements of the set in whose folder a run lies."""
         folder = run.resolve().parent.name
@@ -389,7 +393,7 @@ class DocumentRules(RunRules):
     }
     table_measures = tuple(measures)
 
-    def holds(self, collection: Collection) -> Holds | None:
+    def holds(self, collection: CollectionFiles) -> Holds | None:
         """Return a function that finds out which documents a collection has; None if unknown."""
         corpus = collection.corpus
         if corpus is None or corpus.stat().st_size > QUICKLY_READ:

@@ -24,7 +24,7 @@ from arqmath_bm25.analysis.macros import definitions
 from arqmath_bm25.analysis.terms import Bag
 from arqmath_bm25.analysis.text import is_undivided, words_in
 from arqmath_bm25.collection import kept_rows
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.own_documents import (
     QUERIES,
     UserDocument,
@@ -60,7 +60,7 @@ from arqmath_bm25.tasks.former_index import (
     write_table,
 )
 from arqmath_bm25.tasks.settings import DocumentSettings, kind
-from arqmath_bm25.tasks.task import MOSTLY_LATEX, Found, OpenIndex, Ranker
+from arqmath_bm25.tasks.task import MOSTLY_LATEX, Found, Ranker, SearchedIndex
 from arqmath_bm25.tasks.unreadable import read_or_leave_out, settle
 from arqmath_bm25.tasks.written_words import write_words
 
@@ -106,11 +106,11 @@ class DocumentRetrieval(DocumentTask):
     lab = "docs"
 
     @classmethod
-    def has_data(cls, collection: Collection) -> bool:
+    def has_data(cls, collection: CollectionFiles) -> bool:
         """Return whether there are documents."""
         return collection.corpus is not None
 
-    def fitted(self, collection: Collection) -> Self:
+    def fitted(self, collection: CollectionFiles) -> Self:
         """Return the task with the macros of `macros.tex` in the directory of the documents.
 
         A folder has its own weights.
@@ -126,12 +126,12 @@ class DocumentRetrieval(DocumentTask):
         macros = [text[begin:end] for begin, end in definitions(text)]
         return task.reading(macros="\n".join(macros))
 
-    def sources(self, collection: Collection) -> list[Path]:
+    def sources(self, collection: CollectionFiles) -> list[Path]:
         """Return the file of documents."""
         return [collection.documents_file]
 
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers, forms: PartForms
+        self, collection: CollectionFiles, place: Path, workers: Workers, forms: PartForms
     ) -> dict[str, int]:
         """Write the indexed fields of every document, and the table of their offsets."""
         path = collection.documents_file
@@ -186,7 +186,7 @@ class DocumentRetrieval(DocumentTask):
         return dict(counts)
 
     def _with_table(
-        self, collection: Collection, place: Path, former: FormerIndex | None
+        self, collection: CollectionFiles, place: Path, former: FormerIndex | None
     ) -> tuple[Self, Ints, FormerIndex | None]:
         """Write the table of documents; return the task that reads them as most are, and the table.
 
@@ -247,7 +247,7 @@ class DocumentRetrieval(DocumentTask):
                 "have no blanks between words; only whole phrases of them are found"
             )
 
-    def documents(self, collection: Collection) -> Iterator[tuple[str, Indexed]]:
+    def documents(self, collection: CollectionFiles) -> Iterator[tuple[str, Indexed]]:
         """Yield the text of every document and its indexed fields."""
         analyzer = analyzer_of(self.settings)
         proofs = self.settings.analysis.text.proofs
@@ -271,7 +271,7 @@ class DocumentRetrieval(DocumentTask):
         }
 
     def topic_files(
-        self, collection: Collection, chosen: Sequence[str] | None = None
+        self, collection: CollectionFiles, chosen: Sequence[str] | None = None
     ) -> list[tuple[str, Path]]:
         """Return the named files of queries; by default the file next to the documents."""
         if chosen:
@@ -290,7 +290,7 @@ class DocumentRetrieval(DocumentTask):
         return [(path.stem, path)]
 
     def read(
-        self, collection: Collection, path: Path, index: OpenIndex | None = None
+        self, collection: CollectionFiles, path: Path, index: SearchedIndex | None = None
     ) -> list[Topic]:
         """Read queries, or topics of the labs."""
         if path.suffix == ".xml":
@@ -328,11 +328,11 @@ class DocumentRetrieval(DocumentTask):
             topics.append(self.marked(topic))
         return topics
 
-    def judgments(self, collection: Collection, topics: Path) -> Path | None:
+    def judgments(self, collection: CollectionFiles, topics: Path) -> Path | None:
         """Return the file of judgments in the folder of the documents."""
         return collection.judgments
 
-    def runnable(self, index: OpenIndex) -> tuple[list[str], str]:
+    def runnable(self, index: SearchedIndex) -> tuple[list[str], str]:
         """Return the variants for which some document of the index has a field, and a note.
 
         Those that learn from references are left out where the index has none.
@@ -355,7 +355,7 @@ class DocumentRetrieval(DocumentTask):
             note = f"no document has a formula, so not run: {left_out}"
         return of_words, note
 
-    def served(self, variant: str, index: OpenIndex) -> tuple[str, str]:
+    def served(self, variant: str, index: SearchedIndex) -> tuple[str, str]:
         """Return a variant, or for one that is not learnt yet the one with the same fields."""
         if variant not in self.settings.cited or learnt_store(index).exists():
             return variant, ""
@@ -365,7 +365,7 @@ class DocumentRetrieval(DocumentTask):
                 return other, f"ranked by {other}: {variant} is learnt by the first run or search"
         return variant, ""
 
-    def ranker(self, index: OpenIndex) -> Ranker:
+    def ranker(self, index: SearchedIndex) -> Ranker:
         """Return the ranker of documents.
 
         In a collection with hardly any formulas, the formulas of queries are searched for as words.
@@ -392,7 +392,7 @@ class DocumentRetrieval(DocumentTask):
         """Return the variant: the folder has the name of the queries."""
         return variant
 
-    def found(self, hit: Hit, index: OpenIndex) -> Found:
+    def found(self, hit: Hit, index: SearchedIndex) -> Found:
         """Return a document."""
         document = index.texts.read(hit.doc_id)
         if document is None:
@@ -409,13 +409,13 @@ class DocumentRetrieval(DocumentTask):
             document=document,
         )
 
-    def find(self, docno: str, index: OpenIndex) -> Hit | None:
+    def find(self, docno: str, index: SearchedIndex) -> Hit | None:
         """Return a document as a hit without a score, None if there is none."""
         if index.texts.has(docno):
             return Hit(docno, 0)
         return None
 
-    def texts(self, index: OpenIndex) -> _DocumentTable:
+    def texts(self, index: SearchedIndex) -> _DocumentTable:
         """Return the table of documents."""
         return _DocumentTable(index.directory, index.collection.documents_file)
 

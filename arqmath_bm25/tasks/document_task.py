@@ -22,7 +22,7 @@ from arqmath_bm25.core.records import Hit, HitLists, PartLists, Topic
 from arqmath_bm25.engines.engine import Query
 from arqmath_bm25.tasks.queries import build_query, field_parts
 from arqmath_bm25.tasks.settings import FieldSettings
-from arqmath_bm25.tasks.task import IndexedTask, OpenIndex, Ranker
+from arqmath_bm25.tasks.task import IndexedTask, Ranker, SearchedIndex
 
 
 class DocumentTask(IndexedTask):
@@ -36,7 +36,7 @@ class FieldRanker(Ranker):
 
     def __init__(
         self,
-        index: OpenIndex,
+        index: SearchedIndex,
         settings: FieldSettings,
         read: Callable[[Topic], Topic] | None = None,
     ) -> None:

@@ -32,7 +32,7 @@ from arqmath_bm25.tasks.unreadable import UNREADABLE
 from arqmath_bm25.version import __version__
 
 if TYPE_CHECKING:
-    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.collection.collection import CollectionFiles
     from arqmath_bm25.core.arrays import Flags, Ints
     from arqmath_bm25.tasks.task import IndexedTask
 
@@ -110,7 +110,7 @@ class FormerIndex:
         self.known = dict(zip(digests, zip(named, lines, strict=True), strict=True))
 
     @classmethod
-    def of(cls, task: IndexedTask, collection: Collection) -> Self | None:
+    def of(cls, task: IndexedTask, collection: CollectionFiles) -> Self | None:
         """Return a former index of a folder by the settings of a task; None if there is none."""
         recipe = task.recipe
         if collection.chosen:

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self, get_args
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.imports import rows_of, rows_of_others
 from arqmath_bm25.core.errors import NoIndexError
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest, content_digest
@@ -32,7 +32,7 @@ class IndexContent:
     """Everything that determines the content of an index, and the folder of its stores."""
 
     task: IndexedTask
-    collection: Collection
+    collection: CollectionFiles
     folder: Path  # of the stores of the task
     chosen: Mapping[str, str]  # options of the collection that decide the content
 
@@ -54,14 +54,14 @@ class IndexContent:
         return content_digest(self.recipe, self.sources)
 
     @classmethod
-    def of(cls, task: IndexedTask, collection: Collection) -> IndexContent:
+    def of(cls, task: IndexedTask, collection: CollectionFiles) -> IndexContent:
         """Return the content of the index of a task for a collection."""
         collection = collection.configured(task.settings.of_collection)
         folder = collection.indexes / task.place(collection) / task.name
         return cls(task, collection, folder, collection.chosen)
 
     @classmethod
-    def of_store(cls, store: Path, collection: Collection, task: Task | None = None) -> Self:
+    def of_store(cls, store: Path, collection: CollectionFiles, task: Task | None = None) -> Self:
         """Return the present content of a store, by the settings and options of its manifest.
 
         Raises NoIndexError if that is damaged or its rows are gone, InputError if its settings name
@@ -129,7 +129,7 @@ class IndexContent:
         return {engine: self.store(engine.name) for engine in chosen.values()}
 
 
-def with_needed(tasks: Iterable[IndexedTask], collection: Collection) -> list[IndexContent]:
+def with_needed(tasks: Iterable[IndexedTask], collection: CollectionFiles) -> list[IndexContent]:
     """Return the contents of the indexes that tasks search, each once."""
     found = {task.name: task for task in tasks}
     for task in list(found.values()):
@@ -140,11 +140,11 @@ def with_needed(tasks: Iterable[IndexedTask], collection: Collection) -> list[In
     return [IndexContent.of(task, collection) for task in found.values()]
 
 
-def of_config(name: str, collection: Collection, config: Path | None = None) -> Task:
+def of_config(name: str, collection: CollectionFiles, config: Path | None = None) -> Task:
     """Return a task for a collection with the settings of `config`, or else the default ones."""
     return fitted(configured(name, config), collection)
 
 
-def fitted(task: Task, collection: Collection) -> Task:
+def fitted(task: Task, collection: CollectionFiles) -> Task:
     """Return a task that reads the texts of a collection as its options and macros say."""
     return task.fitted(collection.configured(task.index_task.settings.of_collection))

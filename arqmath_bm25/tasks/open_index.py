@@ -16,7 +16,7 @@ import numpy as np
 
 from arqmath_bm25.analysis.html import Content, read_title
 from arqmath_bm25.analysis.text import WordAnalyzer
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.imports import is_import
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.manifest import LOCAL_INDEX, Manifest, digest_of
@@ -56,11 +56,11 @@ def _require(content: IndexContent, store: Path, engine: Engine, read_all: bool 
 
 
 @dataclass(eq=False)
-class Index:
+class OpenIndex:
     """An index that is open. Thread-safe; the first ranking by Lucene starts the JVM."""
 
     task: Task
-    collection: Collection
+    collection: CollectionFiles
     directory: Path
     manifest: Manifest
     engine: Engine = AUTO
@@ -71,8 +71,12 @@ class Index:
 
     @classmethod
     def open(
-        cls, collection: Collection, name: str, config: Path | None = None, engine: Engine = AUTO
-    ) -> Index:
+        cls,
+        collection: CollectionFiles,
+        name: str,
+        config: Path | None = None,
+        engine: Engine = AUTO,
+    ) -> OpenIndex:
         """Open the index of the task `name`, to be searched by `engine`.
 
         The settings come from `config`, or else are the default ones. Raises NoIndexError if there
@@ -87,11 +91,11 @@ class Index:
     @classmethod
     def at(
         cls,
-        collection: Collection,
+        collection: CollectionFiles,
         store: Path,
         engine: Engine = AUTO,
         task: Task | None = None,
-    ) -> Index:
+    ) -> OpenIndex:
         """Open a store by its path, with the settings and options that its manifest has.
 
         Raises NoIndexError if it is damaged or of other files, InputError if its settings name code
@@ -101,13 +105,13 @@ class Index:
         return cls._opened(content, store, task or content.task, engine)
 
     @classmethod
-    def of(cls, task: Task, collection: Collection, engine: Engine = AUTO) -> Index:
+    def of(cls, task: Task, collection: CollectionFiles, engine: Engine = AUTO) -> OpenIndex:
         """Open the index that a task searches; raises NoIndexError as `open` does."""
         content = IndexContent.of(task.index_task, collection)
         return cls._opened(content, content.store(engine.name), task, engine)
 
     @classmethod
-    def _opened(cls, content: IndexContent, store: Path, task: Task, engine: Engine) -> Index:
+    def _opened(cls, content: IndexContent, store: Path, task: Task, engine: Engine) -> OpenIndex:
         _require(content, store, engine)
         return cls(task, content.collection, store, Manifest.read(store), engine)
 

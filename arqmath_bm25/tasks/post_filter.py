@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple, Self
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.records import Hit
 
 FIRST_SEARCHED = 1000  # best documents among which the filter looks at first
@@ -30,7 +30,7 @@ class PostFilter(NamedTuple):
         """Return whether everything passes."""
         return not (self.tags or self.years)
 
-    def passing(self, hits: list[Hit], collection: Collection) -> Iterator[Hit]:
+    def passing(self, hits: list[Hit], collection: CollectionFiles) -> Iterator[Hit]:
         """Yield the hits that pass the filter; an answer without its question never does."""
         if self.is_open:
             yield from hits

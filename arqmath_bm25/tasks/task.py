@@ -19,7 +19,7 @@ from arqmath_bm25.analysis.excerpts import beginning, excerpt
 from arqmath_bm25.analysis.html import Delimiters, Formula, read_body, read_title, without_macros
 from arqmath_bm25.analysis.settings import VERSION
 from arqmath_bm25.analysis.tokenizer import TRUSTED, tokenizer_version
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.own_documents import UserDocument
 from arqmath_bm25.collection.posts import ANSWER, Post
 from arqmath_bm25.collection.topics import read_topics
@@ -41,11 +41,11 @@ _SHORT = 300  # characters of a text on one line
 _AROUND = 120  # characters before and after a formula
 
 
-class OpenIndex(Protocol):
-    """The part of an open index that rankers use; see `tasks.open_index.Index`."""
+class SearchedIndex(Protocol):
+    """The part of an open index that rankers use; see `tasks.open_index.OpenIndex`."""
 
     task: Task
-    collection: Collection
+    collection: CollectionFiles
     directory: Path
     manifest: Manifest
     engine: Engine
@@ -161,7 +161,7 @@ class Task(ABC):
         """The task whose index this one searches."""
 
     @abstractmethod
-    def fitted(self, collection: Collection) -> Task:
+    def fitted(self, collection: CollectionFiles) -> Task:
         """Return the task with the delimiters that were chosen for a collection."""
 
     @classmethod
@@ -199,11 +199,11 @@ class Task(ABC):
 
     @classmethod
     @abstractmethod
-    def has_data(cls, collection: Collection) -> bool:
+    def has_data(cls, collection: CollectionFiles) -> bool:
         """Return whether a collection has what the task indexes; decides what `all` means."""
 
     @staticmethod
-    def place(collection: Collection) -> str:
+    def place(collection: CollectionFiles) -> str:
         """Return the name under which indexes and runs of a collection are kept."""
         return collection.name
 
@@ -217,14 +217,14 @@ class Task(ABC):
         """Macro definitions for all posts and queries."""
         return getattr(self._latex, "macros", "")
 
-    def documents(self, collection: Collection) -> Iterator[tuple[str, Document]]:
+    def documents(self, collection: CollectionFiles) -> Iterator[tuple[str, Document]]:
         """Yield every document as text and as its terms, for other engines."""
         raise InputError(f"{self.name}: its documents cannot be had one by one")
 
     # Its topics
 
     def topic_files(
-        self, collection: Collection, chosen: Sequence[str] | None = None
+        self, collection: CollectionFiles, chosen: Sequence[str] | None = None
     ) -> list[tuple[str, Path]]:
         """Return topic files, each with the name of its folder under runs.
 
@@ -234,13 +234,13 @@ class Task(ABC):
         return collection.layout.topic_files(self.topics_of, chosen)
 
     def read(
-        self, collection: Collection, path: Path, index: OpenIndex | None = None
+        self, collection: CollectionFiles, path: Path, index: SearchedIndex | None = None
     ) -> list[Topic]:
         """Read a topic file; an index of the collection, if one is open, makes it faster."""
         return [self.placed(self.marked(topic)) for topic in read_topics(path)]
 
     def asked(
-        self, collection: Collection, chosen: Sequence[str] | None = None
+        self, collection: CollectionFiles, chosen: Sequence[str] | None = None
     ) -> dict[str, Topic]:
         """Return the topics of topic files by their ids; see `topic_files`."""
         topics = {}
@@ -249,7 +249,7 @@ class Task(ABC):
                 topics[topic.topic_id] = topic
         return topics
 
-    def judgments(self, collection: Collection, topics: Path) -> Path | None:
+    def judgments(self, collection: CollectionFiles, topics: Path) -> Path | None:
         """Return the judgments of a topic file, if the collection has both."""
         layout = collection.layout
         lab = self.topics_of
@@ -293,16 +293,16 @@ class Task(ABC):
             raise InputError(f"variant {shown(variant)}: the configuration has {names}")
         return variant or self.primary
 
-    def runnable(self, index: OpenIndex) -> tuple[list[str], str]:
+    def runnable(self, index: SearchedIndex) -> tuple[list[str], str]:
         """Return the variants that a collection has the files for, and a note if some are not."""
         return self.variants, ""
 
-    def served(self, variant: str, index: OpenIndex) -> tuple[str, str]:
+    def served(self, variant: str, index: SearchedIndex) -> tuple[str, str]:
         """Return the variant by which a server ranks, which learns nothing; and what to say."""
         return variant, ""
 
     @abstractmethod
-    def ranker(self, index: OpenIndex) -> Ranker:
+    def ranker(self, index: SearchedIndex) -> Ranker:
         """Return the ranker for an index; each variant opens its files."""
 
     # Its runs
@@ -326,18 +326,18 @@ class Task(ABC):
 
     # What a hit is
 
-    def texts(self, index: OpenIndex) -> Any:
+    def texts(self, index: SearchedIndex) -> Any:
         """Return what the texts of hits are read from, opened once for an index."""
         return index.collection
 
-    def found(self, hit: Hit, index: OpenIndex) -> Found:
+    def found(self, hit: Hit, index: SearchedIndex) -> Found:
         """Return the records of a hit: its post, and the question that this answers."""
         post = index.collection.post(hit.post_id or hit.doc_id)
         question = index.collection.question_of(post)
         title = getattr(question, "title", None) or ""
         return Found(title, post.body, "", self.delimiters, post, question)
 
-    def find(self, docno: str, index: OpenIndex) -> Hit | None:
+    def find(self, docno: str, index: SearchedIndex) -> Hit | None:
         """Return a document of an index as a hit without a score, None if there is none."""
         post = index.collection.posts.read(docno)
         if post is None or post.post_type != ANSWER:
@@ -356,7 +356,7 @@ class IndexedTask(Task):
         """The task itself."""
         return self
 
-    def fitted(self, collection: Collection) -> Self:
+    def fitted(self, collection: CollectionFiles) -> Self:
         """Return the task with these delimiters for all of its texts."""
         if not collection.delimiters:
             return self
@@ -379,7 +379,7 @@ class IndexedTask(Task):
         return type(self)(self.settings.model_copy(update=settings))
 
     @abstractmethod
-    def sources(self, collection: Collection) -> list[Path]:
+    def sources(self, collection: CollectionFiles) -> list[Path]:
         """Return the files that the index is made from."""
 
     @property
@@ -396,7 +396,7 @@ class IndexedTask(Task):
                 recipe[name] = settings[name]
         return recipe
 
-    def needed(self, collection: Collection) -> list[str]:
+    def needed(self, collection: CollectionFiles) -> list[str]:
         """Return the names of the tasks whose indexes this one searches too."""
         return []
 
@@ -408,7 +408,7 @@ class IndexedTask(Task):
 
     @abstractmethod
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers, forms: PartForms
+        self, collection: CollectionFiles, place: Path, workers: Workers, forms: PartForms
     ) -> dict[str, int]:
         """Write the documents, and the tables of the index, in `place`.
 

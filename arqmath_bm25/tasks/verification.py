@@ -19,7 +19,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import RankingTask, RunTask
 from arqmath_bm25.core.manifest import minor
@@ -44,7 +44,7 @@ from arqmath_bm25.tasks import task_class
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent, with_needed
 from arqmath_bm25.tasks.manual_queries import read_queries, with_queries
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 from arqmath_bm25.tasks.task import Task, TopicFile
 from arqmath_bm25.version import __version__
 
@@ -109,7 +109,7 @@ class Proof(NamedTuple):
     claims: list[str]  # keys of its manifest whose values are not proved
 
 
-def verify_from_data(run: Path, collection: Collection, quick: bool = False) -> Proof:
+def verify_from_data(run: Path, collection: CollectionFiles, quick: bool = False) -> Proof:
     """Prove a run by an index that is built for this purpose and removed afterwards."""
     collection.indexes.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".verify-", dir=collection.indexes) as place:
@@ -119,7 +119,7 @@ def verify_from_data(run: Path, collection: Collection, quick: bool = False) -> 
 
 def verify_run(
     run: Path,
-    collection: Collection,
+    collection: CollectionFiles,
     quick: bool = False,
     build: bool = False,
     _above: tuple[Path, ...] = (),
@@ -171,7 +171,7 @@ def _parsed(form: type[M], manifest: Json, run: Path) -> M:
 def _verify_fused(
     run: Path,
     manifest: Json,
-    collection: Collection,
+    collection: CollectionFiles,
     quick: bool,
     build: bool,
     above: tuple[Path, ...],
@@ -224,7 +224,7 @@ def _beside(run: Path, name: str) -> Path:
 
 
 def _verify_ranked(
-    run: Path, manifest: Json, collection: Collection, quick: bool, build: bool
+    run: Path, manifest: Json, collection: CollectionFiles, quick: bool, build: bool
 ) -> Proof:
     version = manifest.get("version")
     if isinstance(version, str) and minor(version) != minor(__version__):
@@ -274,7 +274,9 @@ def _verify_ranked(
     return Proof(f"by {by}, of {collection.given}", claims)
 
 
-def _index(run: Path, made: _Ranked, task: Task, collection: Collection, build: bool) -> Index:
+def _index(
+    run: Path, made: _Ranked, task: Task, collection: CollectionFiles, build: bool
+) -> OpenIndex:
     """Open the index of a run, built again where that is wanted; InputError if it is damaged."""
     engine = AUTO
     if build:
@@ -290,7 +292,7 @@ def _index(run: Path, made: _Ranked, task: Task, collection: Collection, build: 
                 )
                 ensure(content, workers, [engine])
 
-    index = Index.of(task, collection, engine)
+    index = OpenIndex.of(task, collection, engine)
     index.threads = _THREADS
     content = IndexContent.of(task.index_task, collection)
     why = why_unusable(index.directory, content.recipe, content.sources, read_all=True)
@@ -307,7 +309,7 @@ def _index(run: Path, made: _Ranked, task: Task, collection: Collection, build: 
     return index
 
 
-def _topic_file(run: Path, source: _File, task: Task, collection: Collection) -> Path:
+def _topic_file(run: Path, source: _File, task: Task, collection: CollectionFiles) -> Path:
     """Return the topic file of a run, the collection's or the user's own."""
     files = []
     with suppress(InputError):  # own documents need no queries beside them

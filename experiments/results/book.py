@@ -19,7 +19,7 @@ from arqmath_bm25.core.writing import sources
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.collection.collection import CollectionFiles
 
 Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]  # part of names of files
 
@@ -81,7 +81,7 @@ def books() -> Iterator[Book]:
         yield load(Book, path)
 
 
-def book_of(collection: Collection) -> Book:
+def book_of(collection: CollectionFiles) -> Book:
     """Return the book about a collection; that of the official one if there is no other."""
 
     def knows(book: Book) -> bool:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from arqmath_bm25.core.records import Topic
     from arqmath_bm25.engines.engine import Query
     from arqmath_bm25.evaluation.qrels import Qrels
-    from arqmath_bm25.tasks.open_index import Index
+    from arqmath_bm25.tasks.open_index import OpenIndex
 
     Values = dict[str, float]  # topic → measure
     Ids = NDArray[np.int64]
@@ -56,7 +56,7 @@ class Judged(NamedTuple):
     qrels: Qrels
 
     @classmethod
-    def read(cls, index: Index, sets: Sequence[str]) -> Judged:
+    def read(cls, index: OpenIndex, sets: Sequence[str]) -> Judged:
         """Read sets of topics: `duplicates`, years, and files topics_X.xml with a qrels_X.tsv.
 
         Raises InputError for a missing file, and for a topic of two sets.
@@ -80,7 +80,7 @@ class Judged(NamedTuple):
         return cls([topic for topic in topics.values() if topic.topic_id in qrels], qrels)
 
 
-def _read(index: Index, name: str) -> Judged:
+def _read(index: OpenIndex, name: str) -> Judged:
     task, collection = index.task, index.collection
     lab: LabTask = "task2" if task.lab == "task2" else "task1"
     if name == DUPLICATES:
@@ -101,7 +101,7 @@ class Trials(ABC):
 
     places: ClassVar[tuple[str, ...]] = ("bm25", "query", "variants", "rerank")  # of what is tuned
 
-    def __init__(self, index: Index, variant: str, threads: int) -> None:
+    def __init__(self, index: OpenIndex, variant: str, threads: int) -> None:
         self.index = index
         self.variant = variant
         self.threads = threads
@@ -146,7 +146,7 @@ class RankedFields(Trials):
 
     searched: ClassVar[int] = DEPTH  # documents of a topic that are ranked anew
 
-    def __init__(self, index: Index, variant: str, threads: int, judged: Judged) -> None:
+    def __init__(self, index: OpenIndex, variant: str, threads: int, judged: Judged) -> None:
         super().__init__(index, variant, threads)
         self.judged = judged
         self._found = lru_cache(maxsize=4)(self._search)
@@ -198,7 +198,7 @@ class RankedFields(Trials):
 class AnswerTrials(RankedFields):
     """Trials for Task 1."""
 
-    def __init__(self, index: Index, variant: str, threads: int, judged: Judged) -> None:
+    def __init__(self, index: OpenIndex, variant: str, threads: int, judged: Judged) -> None:
         super().__init__(index, variant, threads, judged)
         self._analyzer = Analyzer(index.task.settings.analysis)
         self._weights = index.task.settings.weights(variant)
@@ -236,7 +236,7 @@ class FormulaTrials(RankedFields):
 
     searched = MAX_DEPTH  # as many as a run with a context ranks anew
 
-    def __init__(self, index: Index, variant: str, threads: int, judged: Judged) -> None:
+    def __init__(self, index: OpenIndex, variant: str, threads: int, judged: Judged) -> None:
         super().__init__(index, variant, threads, judged)
         index.threads = threads
         self._ranker = FormulaRanker(index, index.task.settings)
@@ -288,7 +288,7 @@ class PremiseTrials(Trials):
         return {s: values["map_500"] for score in found for s, values in score.values.items()}
 
 
-def trials(index: Index, variant: str, threads: int, sets: Sequence[str]) -> Trials:
+def trials(index: OpenIndex, variant: str, threads: int, sets: Sequence[str]) -> Trials:
     """Return the trials of a task on some sets of topics; InputError if it has none."""
     name = index.task.name
     if name == "nlps":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arqmath_bm25.analysis.mini_markdown import comment_html
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.pages.threads import ThreadPosts, ThreadWriter
 
 
@@ -30,7 +30,7 @@ def test_markup(text: str, html: str | None) -> None:
 
 def test_a_comment_on_a_page_is_safe_and_its_links_lead_to_pages_or_nowhere() -> None:
     thread = ThreadPosts("1", None, [], [])
-    writer = ThreadWriter(thread, Collection(), {"7": "7.html#post-7"}.get)
+    writer = ThreadWriter(thread, CollectionFiles(), {"7": "7.html#post-7"}.get)
     html = writer.text(
         "comment", "3",
         "*See* [this](https://math.stackexchange.com/q/7), "

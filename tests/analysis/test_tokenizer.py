@@ -18,12 +18,12 @@ from serving import running
 import arqmath_bm25 as arq
 from arqmath_bm25.analysis.html import Delimiters, read_body, read_title
 from arqmath_bm25.analysis.tokenizer import TRUSTED, load_tokenizer, tokenizer_version
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.pages.web.search_pages import SearchPages
 from arqmath_bm25.tasks import trust
 from arqmath_bm25.tasks.answers import answer_documents
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 CONFIG = Path(__file__).parents[2] / "configs" / "task1_tokens.yaml"
 TEXT = r"of $5 a \$x^2\$ or <span class='m'>b</span> $$y$$, \(z\) \begin{align}w\end{align}"
@@ -108,8 +108,8 @@ def test_all_tasks_and_pages_keep_the_delimiters(tmp_path: Path) -> None:
     arqmath("index", "task2", *where, "--config", tmp_path / "task2")
     arqmath("index", "task1", *where, "--config", task1)
 
-    collection = Collection(data, tmp_path / "i")
-    index = Index.open(collection, "task2", tmp_path / "task2")
+    collection = CollectionFiles(data, tmp_path / "i")
+    index = OpenIndex.open(collection, "task2", tmp_path / "task2")
     (hit,) = index.search(r"\$R_1+R_2\$", "math", 5)
     formula = index.task.found(hit, index).formula
     assert formula is not None
@@ -117,7 +117,7 @@ def test_all_tasks_and_pages_keep_the_delimiters(tmp_path: Path) -> None:
     assert r"as in \$x^2\$" in index.task.advice(r"a \$x+y")
     assert index.task.advice("from $5 to 6") == ""
 
-    indexes = {"task1": Index.open(collection, "task1", task1), "task2": index}
+    indexes = {"task1": OpenIndex.open(collection, "task1", task1), "task2": index}
     arqmath("threads", 1, "--data", data, "-o", tmp_path / "t", "--delimiters", "escaped")
     drawn = [(tmp_path / "t" / "1.html").read_text(encoding="utf-8")]
     with running(SearchPages(indexes, 1)) as address:
@@ -215,7 +215,7 @@ def test_a_tokenizer_runs_if_a_configuration_names_it(module: Path, tmp_path: Pa
     TRUSTED.clear()
     trust([config])  # as `serve --config` does
     (store,) = (tmp_path / "i" / "some" / "task1").glob("flat-*")
-    assert Index.at(Collection(data, tmp_path / "i"), store).search("$b$", "math", 1)
+    assert OpenIndex.at(CollectionFiles(data, tmp_path / "i"), store).search("$b$", "math", 1)
     with pytest.raises(InputError, match="tokens: unknown; there are"):
         (tmp_path / "b").write_text("tokens: my_tokens", encoding="utf-8")
         trust([tmp_path / "b"])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from folder import write_files
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.own_documents import corpus_in, read_documents
 from arqmath_bm25.core.sample_data import SAMPLE
 from tests.support.importing import imported
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def test_each_file_has_two_sections_of_its_own(tmp_path: Path) -> None:
-    size = write_files(Collection(SAMPLE), tmp_path / "notes", 8)
+    size = write_files(CollectionFiles(SAMPLE), tmp_path / "notes", 8)
     assert size == sum(path.stat().st_size for path in (tmp_path / "notes").iterdir())
     corpus = corpus_in(imported(tmp_path / "notes", tmp_path / "i"))
     assert corpus is not None

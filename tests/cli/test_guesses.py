@@ -99,6 +99,7 @@ QRELS = pd.DataFrame({"qid": ["1"], "docno": ["a"], "label": [1]})
             r"\.index\(TASK\)\.search",
         ),
         (lambda: arq.Collection().topics("2021"), "'year'; it takes task, year"),
+        (lambda: arq.Collection("notes", path="x"), "Collection: got an unexpected keyword"),
         (lambda: arq.evaluate(RUN, QRELS, "map"), "it takes run, qrels, per_topic=, measures="),
         (
             lambda: arq.evaluate(RUN, QRELS, metrics="map"),

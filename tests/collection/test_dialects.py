@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from arqmath_bm25.analysis.markdown_html import front_matter
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.own_documents import read_documents
 
 Document = tuple[str, str, list[str]]
@@ -23,7 +23,7 @@ def read(folder: Path, files: dict[str, str]) -> list[dict[str, Any]]:
         path = folder / "notes" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    corpus = Collection(str(folder / "notes"), folder / "i").imported().corpus
+    corpus = CollectionFiles(str(folder / "notes"), folder / "i").imported().corpus
     assert corpus is not None
     return [document.as_read() for document, _ in read_documents(corpus)]
 

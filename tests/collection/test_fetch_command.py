@@ -13,7 +13,7 @@ import pytest
 from program import arqmath, refused
 
 from arqmath_bm25.collection import published
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
@@ -99,7 +99,7 @@ def test_a_real_server_gives_the_same_as_a_folder(
 
 def test_by_default_is_fetched_what_default_configurations_read() -> None:
     """`run` and `eval` read topics and judgments, pages of threads links, the indexes all else."""
-    collection = Collection()
+    collection = CollectionFiles()
     read = {
         str(path.relative_to(SAMPLE))
         for name in TASKS

@@ -16,7 +16,7 @@ import pytest
 from program import arqmath, printed, refused
 
 import arqmath_bm25 as arq
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.own_documents import corpus_in, read_documents
 from arqmath_bm25.core.errors import InputError
 from tests.support.importing import imported
@@ -184,7 +184,7 @@ def test_two_folders_of_one_name_never_meet(notes: Path, tmp_path: Path) -> None
     (other / "a.txt").write_text("words")
     stores = [imported(data, tmp_path / "i") for data in (notes, other)]
     assert stores[0] != stores[1]
-    assert [Collection(data, tmp_path / "i").name for data in (notes, other)] == ["notes"] * 2
+    assert [CollectionFiles(data, tmp_path / "i").name for data in (notes, other)] == ["notes"] * 2
     assert [imported(data, tmp_path / "i") for data in (notes, other)] == stores
 
 
@@ -192,7 +192,7 @@ def test_a_moved_folder_finds_its_import_again(notes: Path, tmp_path: Path) -> N
     before = imported(notes, tmp_path / "i")
     (tmp_path / "elsewhere").mkdir()
     notes.rename(tmp_path / "elsewhere" / "notes")
-    assert Collection(tmp_path / "elsewhere" / "notes", tmp_path / "i").layout.data == before
+    assert CollectionFiles(tmp_path / "elsewhere" / "notes", tmp_path / "i").layout.data == before
 
 
 def test_a_former_import_of_the_same_path_goes_unless_it_is_open(
@@ -250,7 +250,7 @@ def test_a_collection_opens_no_file_for_writing(
     with monkeypatch.context():
         sys.addaudithook(audit)
         for data in places:
-            Collection(data, tmp_path / "i")
+            CollectionFiles(data, tmp_path / "i")
         arq.Collection.of(["a text"], indexes=tmp_path / "i")
     assert not written
     assert not (tmp_path / "i").exists()
@@ -291,8 +291,8 @@ def test_a_folder_without_words_is_refused(tmp_path: Path) -> None:
 def test_distributions_and_corpora_are_no_folders_of_files(tmp_path: Path, lite: Path) -> None:
     (tmp_path / "README.md").write_text("# A corpus")
     (tmp_path / "corpus.jsonl").write_text('{"id": "1", "text": "a"}\n')
-    assert not Collection(tmp_path, tmp_path / "i").is_imported
-    assert not Collection(lite, tmp_path / "i").is_imported
+    assert not CollectionFiles(tmp_path, tmp_path / "i").is_imported
+    assert not CollectionFiles(lite, tmp_path / "i").is_imported
 
 
 ROWS = [{"id": "1", "title": "T", "text": 'A, "b"\nand $c$'}, {"id": "2", "text": "d"}]
@@ -403,7 +403,7 @@ def test_a_damaged_import_is_never_an_answer_and_is_mended(
         case "manifest":
             corpus.with_name("manifest.json").write_text("{}")
     with pytest.raises(InputError, match=r"corpus\.jsonl|manifest\.json"):
-        _ = Collection(notes, tmp_path / "i").layout
+        _ = CollectionFiles(notes, tmp_path / "i").layout
     assert arqmath("-q", *search).stdout == expected
     assert corpus.read_bytes() == before
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.topics import read_topics
@@ -49,7 +49,7 @@ def test_a_topic_without_a_formula_is_refused(tmp_path: Path, element: str) -> N
     path = tmp_path / "topics.xml"
     path.write_text(TOPIC.replace(element, "Other"), encoding="utf-8")
     with pytest.raises(InputError, match=r"topics.xml: topic B.1 has no <Formula_Id>"):
-        configured("task2").read(Collection(), path)
+        configured("task2").read(CollectionFiles(), path)
 
 
 def test_the_topics_of_all_years_hold_their_formula(lite: Path) -> None:

@@ -16,10 +16,10 @@ from program import arqmath, printed
 from serving import running
 
 import arqmath_bm25 as arq
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.pages.web.search_pages import SearchPages
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,8 +104,8 @@ def test_serve_and_the_library(small: str, tmp_path: Path) -> None:
     assert (found["docno"], found["title"]) == ("η3", "")
     with pytest.raises(InputError, match="has no document 'no'"):
         index.document("no")
-    opened = Collection(small, tmp_path / "indexes")
-    site = SearchPages({"docs": Index.open(opened, "docs")}, threads=1)
+    opened = CollectionFiles(small, tmp_path / "indexes")
+    site = SearchPages({"docs": OpenIndex.open(opened, "docs")}, threads=1)
     with running(site) as address:
         page = urlopen(f"{address}/?q=Euler&task=docs").read().decode()  # noqa: S310
         answer = json.load(urlopen(f"{address}/api/search?q=Euler&task=docs"))  # noqa: S310

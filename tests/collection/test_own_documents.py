@@ -16,7 +16,7 @@ from arqmath_bm25.collection.own_documents import UserDocument, read_documents
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.qrels import read_qrels
 from arqmath_bm25.pages.web.search_pages import SearchPages
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -337,7 +337,7 @@ def test_macros_beside_the_documents_hold_for_documents_queries_and_pages(tmp_pa
     for query in (QUERY, r"$\normR x \le 1$"):
         hits = index.search(query, variant="math", k=2)
         assert set(hits["docno"]) == {"macro", "plain"}
-    pages = SearchPages({"docs": Index.open(collection, "docs")}, threads=1)
+    pages = SearchPages({"docs": OpenIndex.open(collection, "docs")}, threads=1)
     with running(pages) as address:
         page = urlopen(f"{address}/?q=bounded&task=docs").read().decode()  # noqa: S310
     results = LexborHTMLParser(page).css_first(".results")

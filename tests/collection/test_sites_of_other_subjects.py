@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborHTMLParser
 from serving import open_site, running
 
 import arqmath_bm25 as arq
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.collection.site import linked_post
 from arqmath_bm25.core.errors import InputError
@@ -49,7 +49,7 @@ def test_posts_of_every_year_count_unless_topics_of_the_labs_are_in_play(tmp_pat
     every = {"1", "2", "3"}
 
     def posts(name: str, **chosen: str) -> set[str]:
-        return set(map(str, Collection(dump(tmp_path / name, *rows), **chosen).posts.ids))
+        return set(map(str, CollectionFiles(dump(tmp_path / name, *rows), **chosen).posts.ids))
 
     assert posts("a dump") == posts("cs.stackexchange.com") == every
     assert posts("math.stackexchange.com") == every - {"3"}
@@ -99,8 +99,8 @@ def test_where_a_post_is(
 ) -> None:
     body = "".join(LINK.format(*link) for link in links)
     data = dump(tmp_path / name, question(1, 2020, body), answer(2, 1, 2020))
-    assert Collection(data).place(Post("2", 2, "")) == link
-    assert Collection(data, site="x.org").place(Post("2", 2, "")) == "https://x.org/a/2"
+    assert CollectionFiles(data).place(Post("2", 2, "")) == link
+    assert CollectionFiles(data, site="x.org").place(Post("2", 2, "")) == "https://x.org/a/2"
 
 
 def test_answers_for_other_engines(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_inspect_speaks_of_what_is_there(tmp_path: Path) -> None:
 def test_an_archive_is_to_be_unpacked(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(b"x")
     with pytest.raises(InputError, match="an archive; unpack it and give the unpacked data"):
-        Collection(tmp_path / name)
+        CollectionFiles(tmp_path / name)
 
 
 def test_a_document_type_is_named(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_document_type_is_named(tmp_path: Path) -> None:
     text = (tmp_path / "Posts.xml").read_text(encoding="utf-8")
     (tmp_path / "Posts.xml").write_text(f"<!DOCTYPE posts>{text}", encoding="utf-8")
     with pytest.raises(InputError, match=r"declares a DTD, .* remove <!DOCTYPE …>"):
-        _ = Collection(tmp_path).posts
+        _ = CollectionFiles(tmp_path).posts
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from planting import KINDS, LINKS, THESIS
 from program import arqmath
 
 from arqmath_bm25.collection import published
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.published import Archive, PublishedFile
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
@@ -68,7 +68,7 @@ def _judge_in_a_browser() -> None:
 
 
 def _read_formula_ids() -> None:
-    FormulaIds.from_collection(Collection(SAMPLE, Path("indexes")))
+    FormulaIds.from_collection(CollectionFiles(SAMPLE, Path("indexes")))
 
 
 INDEX: Final = ("-q", "index", "docs", *OWN, *FLAT, "-j", "1")

@@ -25,7 +25,7 @@ from program import arqmath, printed, process, refused
 from serving import running
 from shared_indexes import linked, store
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
@@ -36,7 +36,7 @@ from arqmath_bm25.engines.opensearch import cluster_index
 from arqmath_bm25.engines.opensearch.cluster_index import stored_indexes
 from arqmath_bm25.engines.opensearch.connection import connect
 from arqmath_bm25.pages.web.search_pages import SearchPages
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 from configs import edited
 
 if TYPE_CHECKING:
@@ -96,14 +96,18 @@ def test_flat_postings_are_added_to_an_index_that_is_there(tmp_path: Path) -> No
     assert "was not built for the engine flat" in refused(
         "search", *options, "x", "--engine", "flat"
     )
-    assert isinstance(Index.open(Collection(indexes=tmp_path), "task1").searcher(), LuceneSearcher)
+    assert isinstance(
+        OpenIndex.open(CollectionFiles(indexes=tmp_path), "task1").searcher(), LuceneSearcher
+    )
     added = process("index", *options, "--engine", "flat", cwd=tmp_path)  # a fresh JVM
     assert "221 answers indexed" in added.stdout
     assert "up to date" in printed("index", *options, "--engine", "flat")
-    index = Index.open(Collection(indexes=tmp_path), "task1", engine=Engine("lucene"))
+    index = OpenIndex.open(CollectionFiles(indexes=tmp_path), "task1", engine=Engine("lucene"))
     assert not [*index.manifest.damages(index.directory)]
     assert index.search("series", "both", 5)
-    assert isinstance(Index.open(Collection(indexes=tmp_path), "task1").searcher(), FlatSearcher)
+    assert isinstance(
+        OpenIndex.open(CollectionFiles(indexes=tmp_path), "task1").searcher(), FlatSearcher
+    )
 
 
 def test_two_engines_are_built_for_in_one_pass(tmp_path: Path, sample_indexes: Path) -> None:
@@ -257,8 +261,8 @@ def test_a_machine_that_only_searches_needs_no_postings(
     ]
     assert searched[0] == searched[1]
     engine = Engine("opensearch", tuple(opensearch.hosts))
-    collection = Collection(indexes=thin)
-    indexes = {name: Index.open(collection, name, engine=engine) for name in ("task1", "task2")}
+    collection = CollectionFiles(indexes=thin)
+    indexes = {name: OpenIndex.open(collection, name, engine=engine) for name in ("task1", "task2")}
     with (
         running(SearchPages(indexes, threads=2)) as address,
         urlopen(f"{address}/api/search?q=series&task=task1") as answer,  # noqa: S310
@@ -274,7 +278,7 @@ def test_an_engine_asks_for_no_files_of_another(sample: Path, tmp_path: Path) ->
         copy = Path(shutil.copytree(sample / "indexes", tmp_path / engine))
         for path in copy.glob(f"*/*/{other}-*"):
             shutil.rmtree(path)
-        opened = Index.open(Collection(indexes=copy), "task1", engine=Engine(engine))
+        opened = OpenIndex.open(CollectionFiles(indexes=copy), "task1", engine=Engine(engine))
         assert opened.search("series", "both", 5)
 
 

@@ -96,13 +96,13 @@ def test_too_little_address_space_is_said_before_java_starts(tmp_path: Path) -> 
 def test_java_that_does_not_serve_is_refused_before_any_work(tmp_path: Path) -> None:
     home = fake_java(tmp_path / "17", "17.0.15")
     script = f"""
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.engines.engine import Engine
-collection = Collection(indexes={str(tmp_path / "indexes")!r})
+collection = CollectionFiles(indexes={str(tmp_path / "indexes")!r})
 ensure(IndexContent.of(configured("task1"), collection), Processes(1), [Engine("lucene")])
 """
     done = python(script, ARQMATH_JAVA_HOME=str(home))

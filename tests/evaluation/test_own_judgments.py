@@ -16,7 +16,7 @@ from measure_objects import measure_of
 from program import arqmath, json_of, printed, refused
 
 import arqmath_bm25 as arq
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.measures import full_name, measure, measures_of, named_measures
 from arqmath_bm25.runs.task_rules import RULES
@@ -186,7 +186,7 @@ def test_a_lab_topic_without_a_judged_hit_draws_a_curve_all_the_same(tmp_path: P
     (tmp_path / "q").write_text("A.201 0 1 3\nA.202 0 2 3\nA.202 0 3 0\n")
     (tmp_path / "r.tsv").write_text("A.201\t9\t1\t2.0\tx\nA.202\t2\t1\t2.0\tx\n")
     evaluator = Evaluator(
-        Collection(tmp_path, tmp_path), qrels=tmp_path / "q",
+        CollectionFiles(tmp_path, tmp_path), qrels=tmp_path / "q",
         measures=named_measures("IPrec(rel=2,judged_only=True)@0.1"),
     )  # fmt: skip
     values = evaluator.score(tmp_path / "r.tsv").score.values

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from lxml import html
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.errors import InputError
@@ -194,7 +194,7 @@ def test_assessors_see_the_same_items_in_orders_of_their_own() -> None:
 
 def batch(path: Path, items: list[Item], question: Topic, **latex) -> list:
     with together() as files:
-        write_batch(files, path, items, {"A.1": question}, Collection(SAMPLE), latex)
+        write_batch(files, path, items, {"A.1": question}, CollectionFiles(SAMPLE), latex)
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
@@ -271,7 +271,7 @@ def test_a_comment_is_asked_for_only_if_it_is_wanted(tmp_path, posts) -> None:
     for comments in (True, False):
         with together() as files:
             write_batch(
-                files, tmp_path / "b.csv", [], {}, Collection(SAMPLE), {}, comments=comments
+                files, tmp_path / "b.csv", [], {}, CollectionFiles(SAMPLE), {}, comments=comments
             )
         boxes = html.fromstring((tmp_path / "b.html").read_text("utf-8")).xpath("//textarea")
         assert len(boxes) == comments
@@ -286,7 +286,7 @@ def test_hits_lead_to_their_threads_where_these_are_shown(tmp_path, posts) -> No
             tmp_path / "b.csv",
             items,
             {"A.1": HOSTILE},
-            Collection(SAMPLE),
+            CollectionFiles(SAMPLE),
             {},
             threads='https://a.org/$"t/',
         )
@@ -301,7 +301,7 @@ def test_hits_lead_to_their_site_where_no_thread_pages_are_named(tmp_path, lite)
     topic = Topic("A.1", "t", "q", formula_id="", formulas=())
     items = [Item("A.1", "320", (PooledPost("320"),))]
     with together() as files:
-        write_batch(files, tmp_path / "b.csv", items, {"A.1": topic}, Collection(lite), {})
+        write_batch(files, tmp_path / "b.csv", items, {"A.1": topic}, CollectionFiles(lite), {})
     assert "https://math.stackexchange.com/a/320" in (tmp_path / "b.csv").read_text("utf-8")
 
 
@@ -311,7 +311,7 @@ def test_batches_of_one_pool_appear_together(tmp_path, posts) -> None:
     with together() as files:
         for name in ("one", "two"):
             place = tmp_path / f"{name}.csv"
-            write_batch(files, place, items, {"A.1": HOSTILE}, Collection(SAMPLE), {})
+            write_batch(files, place, items, {"A.1": HOSTILE}, CollectionFiles(SAMPLE), {})
         assert not [path for path in tmp_path.iterdir() if not path.name.startswith(".")]
     assert {path.name for path in tmp_path.iterdir()} == {
         "one.csv",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from run_rows import read_run
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.labs import year_of
 from arqmath_bm25.evaluation.evaluator import Evaluator
@@ -33,7 +33,7 @@ ROWS = [
 
 @pytest.fixture(scope="module")
 def evaluator(lite: Path, tmp_path_factory: pytest.TempPathFactory) -> Evaluator:
-    return Evaluator(Collection(lite, tmp_path_factory.mktemp("ids")))
+    return Evaluator(CollectionFiles(lite, tmp_path_factory.mktemp("ids")))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_official_runs_have_their_published_scores(
 def test_a_collection_that_lacks_most_judged_posts_is_told(
     lite: Path, shared: Path, tmp_path: Path
 ) -> None:
-    collection = Collection(lite, tmp_path)
+    collection = CollectionFiles(lite, tmp_path)
     assert collection.posts  # a table is there already: for this alone none is made
     evaluator = Evaluator(collection)
     scored = evaluator.score(shared / "data/arqmath1-runs/Linked_MSE.tsv")
@@ -200,7 +200,7 @@ def test_a_prime_run_is_recognised() -> None:
 def test_rows_that_do_not_count_are_reported(tmp_path: Path) -> None:
     rows = [lab("A.1", str(number), 1, -number) for number in range(1003)]
     write_qrels(tmp_path / "q", QRELS)
-    scored = Evaluator(Collection(tmp_path, tmp_path), qrels=tmp_path / "q").score(
+    scored = Evaluator(CollectionFiles(tmp_path, tmp_path), qrels=tmp_path / "q").score(
         written(tmp_path, "".join([*rows, rows[0]]))
     )
     assert isinstance(scored.score, RunScore)
@@ -282,7 +282,9 @@ def test_the_top_answer_has_the_best_score_then_lowest_rank_then_largest_id(tmp_
 def test_a_task_1_run_can_be_scored_as_answers(tmp_path: Path) -> None:
     write_qrels(tmp_path / "q", QRELS)
     path = written(tmp_path, "".join(lab(*row) for row in ROWS))
-    scored = Evaluator(Collection(tmp_path, tmp_path), qrels=tmp_path / "q").score(path, "task3")
+    scored = Evaluator(CollectionFiles(tmp_path, tmp_path), qrels=tmp_path / "q").score(
+        path, "task3"
+    )
     assert scored.task == "task3"
     assert scored.to_json()["AR"] == 2.0  # 22 for A.2; 99 for A.1 is not judged
 
@@ -293,12 +295,12 @@ def test_a_task_3_run_is_scored_through_the_answer_map(tmp_path: Path) -> None:
     write_qrels(tmp_path / "q", {"A.1": {"d_1": 3, "d_2": 1}, "A.2": {"d_2": 2}})
     (tmp_path / "map").write_text("other\tA.1\td_1\ngpt\tA.1\td_2\ngpt\tA.2\td_2\n")
     evaluator = Evaluator(
-        Collection(tmp_path, tmp_path), qrels=tmp_path / "q", answer_map=tmp_path / "map"
+        CollectionFiles(tmp_path, tmp_path), qrels=tmp_path / "q", answer_map=tmp_path / "map"
     )
     assert evaluator.score(run).to_json()["AR"] == 1.5
     assert [one.run for one in evaluator.score_answer_map()] == ["other", "gpt"]
     with pytest.raises(InputError, match="answer_map=FILE"):
-        Evaluator(Collection(tmp_path, tmp_path)).score(run)
+        Evaluator(CollectionFiles(tmp_path, tmp_path)).score(run)
 
 
 # Which task, which year.

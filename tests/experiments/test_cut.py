@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.published import official
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
@@ -43,9 +43,9 @@ def sample_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_remix_gives_back_what_it_was_made_of(sample_ids: Path, tmp_path: Path) -> None:
-    _, relevant = judged(Collection(SAMPLE), "task1")
+    _, relevant = judged(CollectionFiles(SAMPLE), "task1")
     larger, out = tmp_path / "larger", tmp_path / "out"
-    write_remix(Collection(SAMPLE), larger, 400, relevant, 1, 0.4, 2.5, formulas=True)
+    write_remix(CollectionFiles(SAMPLE), larger, 400, relevant, 1, 0.4, 2.5, formulas=True)
     assert (larger / POSTS).stat().st_size > (SAMPLE / POSTS).stat().st_size
 
     experiment("cut", "--data", larger, "-o", out)

@@ -8,7 +8,7 @@ import pytest
 from program import arqmath, refused
 from run_rows import read_run
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Topic
@@ -63,19 +63,19 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_answers_to_linked_questions_are_relevant(data: Path) -> None:
-    assert judge_by_links(Collection(data)) == QRELS
+    assert judge_by_links(CollectionFiles(data)) == QRELS
 
 
 def test_a_seed_chooses_topics(data: Path) -> None:
-    chosen = [judge_by_links(Collection(data), 3, seed) for seed in range(9)]
+    chosen = [judge_by_links(CollectionFiles(data), 3, seed) for seed in range(9)]
     assert {len(qrels) for qrels in chosen} == {3}
     assert all(qrels.items() <= QRELS.items() for qrels in chosen)
     assert len({tuple(qrels) for qrels in chosen}) > 1
-    assert judge_by_links(Collection(data), 3, 4) == chosen[4]
+    assert judge_by_links(CollectionFiles(data), 3, 4) == chosen[4]
 
 
 def test_topics_are_written_as_the_labs_write_them(data: Path, tmp_path: Path) -> None:
-    (first, *_) = read_questions(Collection(data), ["D.7", "D.1"])
+    (first, *_) = read_questions(CollectionFiles(data), ["D.7", "D.1"])
     title = 'Sum of <span class="math-container" id="7">$n$</span>'
     assert first == Topic(
         "D.1", title, " <p>A &lt; B &amp; C</p>", ("sums", "series"), own_thread="1"
@@ -106,7 +106,7 @@ def test_what_is_related_is_dealt_together() -> None:
 def test_a_topic_never_finds_what_was_made_of_its_link(data: Path, tmp_path: Path) -> None:
     places = ("--data", data, "--indexes", tmp_path / "indexes")
     arqmath("index", "task1", *places)
-    write_duplicates(Collection(data), tmp_path, TOPICS, 0)
+    write_duplicates(CollectionFiles(data), tmp_path, TOPICS, 0)
     run = ("run", "task1", *places, "--runs", tmp_path / "runs", "--variant", "both")
     arqmath(*run, "--topics", tmp_path / "topics_train.xml")
     (file,) = (tmp_path / "runs").rglob("*.tsv")
@@ -133,11 +133,11 @@ def test_collections_without_links_are_refused(
     if links is not None:
         (tmp_path / "PostLinks.xml").write_text(links)
     with pytest.raises(InputError, match=message):
-        judge_by_links(Collection(tmp_path))
+        judge_by_links(CollectionFiles(tmp_path))
     refused("topics", "duplicates", "--data", tmp_path, "-o", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_the_subset_has_enough_topics(lite: Path) -> None:
-    qrels = judge_by_links(Collection(lite))
+    qrels = judge_by_links(CollectionFiles(lite))
     assert len(qrels) == 341  # counted by another program

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arqmath_bm25.analysis.html import read_body
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.links import PostLinks
 from arqmath_bm25.collection.posts import PostTable
 from experiments.remix import sentences, write_remix
@@ -35,7 +35,7 @@ def test_invented_threads_have_nothing_of_threads_with_relevant_answers(tmp_path
     (data / "PostLinks.V1.3.xml").write_text(LINKS)
     made = []
     for name in ("one", "two"):
-        write_remix(Collection(data.parent), tmp_path / name, 20, {"4"}, 1, 0.4, 2.0)
+        write_remix(CollectionFiles(data.parent), tmp_path / name, 20, {"4"}, 1, 0.4, 2.0)
         made.append((tmp_path / name / "Collection" / "Posts.V1.3.xml").read_text())
     assert made[0] == made[1]
     table = PostTable.scan(tmp_path / "one" / "Collection" / "Posts.V1.3.xml")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from program import arqmath
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
@@ -71,10 +71,10 @@ def test_each_invented_formula_is_an_instance_with_a_row(
 
 
 def test_the_formulas_of_a_larger_collection_stand_in_its_posts(tmp_path: Path) -> None:
-    collection = Collection()
+    collection = CollectionFiles()
     _, relevant = judged(collection, "task2")
     write_remix(collection, tmp_path / "remix", 300, relevant, 1, 0.4, 2.5, formulas=True)
-    made = Collection(tmp_path / "remix")
+    made = CollectionFiles(tmp_path / "remix")
     old = {row.formula_id for row in read_formulas(collection.layout.formulas())}
     new = [row for row in read_formulas(made.layout.formulas()) if row.formula_id not in old]
     posts = made.layout.posts().read_text()
@@ -86,7 +86,7 @@ def test_the_formulas_of_a_larger_collection_stand_in_its_posts(tmp_path: Path) 
 
 def test_judged_formulas_are_those_that_a_run_may_return(lite: Path) -> None:
     """The judgments of 2021 by visual ids of v3, cut to the subset, are beside it."""
-    qrels, _ = judged(Collection(lite), "task2")
+    qrels, _ = judged(CollectionFiles(lite), "task2")
     expected = with_relevant(read_qrels(lite / "qrels_lite" / "2021_t2v3.tsv"))
     assert len(expected) == 52
     assert {topic: qrels[topic] for topic in expected} == expected
@@ -97,9 +97,9 @@ def test_the_command_writes_a_larger_collection_with_the_same_judgments(
 ) -> None:
     out = tmp_path / "larger"
     arqmath("remix", "--output", out, "--answers", 260)
-    larger = Collection(out)
+    larger = CollectionFiles(out)
     assert larger.origin_site.scan().answer_count >= 260
-    given, _ = judged(Collection(SAMPLE), "task1")
+    given, _ = judged(CollectionFiles(SAMPLE), "task1")
     qrels, _ = judged(larger, "task1")
     assert qrels == given
     with pytest.raises(InputError, match="exists already"):

@@ -13,7 +13,7 @@ import yaml
 from program import arqmath
 
 from arqmath_bm25.cli import run_program
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.configuration import load
 from arqmath_bm25.core.errors import InputError
 from experiments.__main__ import app as experiments
@@ -82,21 +82,21 @@ def test_a_table_of_another_size_stands_beside_the_first() -> None:
 @pytest.mark.slow
 def test_the_book_of_30000_answers_is_about_what_remix_writes(lite: Path, tmp_path: Path) -> None:
     arqmath("remix", "--data", lite, "-o", tmp_path / "remix")
-    book = book_of(Collection(tmp_path / "remix"))
+    book = book_of(CollectionFiles(tmp_path / "remix"))
     assert set(book.tables) == {"task1-30000", "task1-seeds"}
     assert set(book.tables["task1-30000"].rows) <= set(
-        book_of(Collection(lite)).tables["task1"].rows
+        book_of(CollectionFiles(lite)).tables["task1"].rows
     )
 
 
 def test_collections_are_known_by_their_content(lite: Path, tmp_path: Path) -> None:
-    assert book_of(Collection()).collection == "arqmath-sample"
-    assert book_of(Collection(lite)).collection == "arqmath-lite"
-    assert book_of(Collection(lite.parent / "nlps")).collection == "nlps"
-    assert book_of(Collection(lite.parent / "stackmathqa")).collection == "stackmathqa"
+    assert book_of(CollectionFiles()).collection == "arqmath-sample"
+    assert book_of(CollectionFiles(lite)).collection == "arqmath-lite"
+    assert book_of(CollectionFiles(lite.parent / "nlps")).collection == "nlps"
+    assert book_of(CollectionFiles(lite.parent / "stackmathqa")).collection == "stackmathqa"
     (tmp_path / "Collection").mkdir()
     (tmp_path / "Collection" / "Posts.V1.3.xml").write_text("<posts/>")
-    assert book_of(Collection(tmp_path)).collection == "the official collection"
+    assert book_of(CollectionFiles(tmp_path)).collection == "the official collection"
 
 
 def test_a_score_for_a_set_that_a_table_lacks_is_a_fault(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from program import arqmath, refused
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.configuration import load
 from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.evaluation.score import score
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 from arqmath_bm25.tasks.settings import NlpsSettings, Task1Settings
 from experiments.duplicate_topics import HALVES, TOPICS, write_duplicates
 from experiments.tuning.coordinate_search import changed, climb, knobs, tune
@@ -120,12 +120,12 @@ def test_a_trial_scores_what_a_run_with_these_settings_ranks(
     sets: list[str],
     changes: dict[str, Any],
 ) -> None:
-    index = Index.open(Collection(indexes=sample_indexes), task, engine=Engine("flat"))
+    index = OpenIndex.open(CollectionFiles(indexes=sample_indexes), task, engine=Engine("flat"))
     judged = Judged.read(index, sets)
     settings = changed(index.task.settings, **changes)
     values = kind(index, "both", 1, judged).values(settings)
     task_of = type(index.task)(settings)
-    index = Index(task_of, index.collection, index.directory, index.manifest, index.engine)
+    index = OpenIndex(task_of, index.collection, index.directory, index.manifest, index.engine)
     ranked = index.rank(judged.topics, "both", DEPTH)
     rankings = {
         topic.topic_id: {hit.visual_id or hit.doc_id: hit.score for hit in hits}
@@ -140,7 +140,7 @@ def test_a_trial_scores_what_a_run_with_these_settings_ranks(
 def test_topics_of_a_file_have_their_judgments_beside_them(
     sample_indexes: Path, tmp_path: Path
 ) -> None:
-    index = Index.open(Collection(indexes=sample_indexes), "task1", engine=Engine("flat"))
+    index = OpenIndex.open(CollectionFiles(indexes=sample_indexes), "task1", engine=Engine("flat"))
     write_duplicates(index.collection, tmp_path, TOPICS, 0)
     files = [str(tmp_path / f"topics_{half}.xml") for half in HALVES]
     of_files, made = Judged.read(index, files), Judged.read(index, ["duplicates"])

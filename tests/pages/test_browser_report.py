@@ -28,7 +28,7 @@ from lxml import etree
 from test_threads import rows
 
 from arqmath_bm25.cli.pages import report, threads
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.pages.threads import ThreadReader, write_threads
@@ -250,7 +250,7 @@ def test_no_script_of_a_post_runs_in_a_report(browser: Chrome, tmp_path: Path) -
 
 def test_formulas_of_real_threads_are_drawn(browser: Chrome, lite: Path, tmp_path: Path) -> None:
     """Of 25 threads, with hundreds of formulas: each has a size, nothing runs or leaves."""
-    collection = Collection(lite, tmp_path)
+    collection = CollectionFiles(lite, tmp_path)
     questions = [row["Id"] for row in rows(Layout(lite).posts()) if row["PostTypeId"] == "1"]
     write_threads(ThreadReader(collection), questions[::111], tmp_path / "pages")
     formulas = 0

@@ -10,7 +10,7 @@ from lecturer import write_notes
 from program import ended
 from serving import Client, folder_site, page, running
 
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 from arqmath_bm25.tasks.post_filter import SEARCHED
 
 if TYPE_CHECKING:
@@ -111,12 +111,12 @@ def test_the_terminal_ranks_no_deeper_than_it_shows(
 ) -> None:
     depths = []
 
-    def rank(index: Index, topics: Any, variant: str, depth: int) -> Any:
+    def rank(index: OpenIndex, topics: Any, variant: str, depth: int) -> Any:
         depths.append(depth)
         return ranked(index, topics, variant, depth)
 
-    ranked = Index.rank
-    monkeypatch.setattr(Index, "rank", rank)
+    ranked = OpenIndex.rank
+    monkeypatch.setattr(OpenIndex, "rank", rank)
     data = ["--data", str(folder), "--indexes", str(folder / "indexes"), "--depth", "3"]
     shown = ended("-q", "search", "docs", "polynomial theorem", *data, cwd=folder)
     counted = ended("-q", "search", "docs", "polynomial theorem", *data, "--json", cwd=folder)

@@ -15,7 +15,7 @@ import pytest
 from serving import Answer, Client, folder_site, page, running
 
 from arqmath_bm25.core.errors import InputError
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -222,7 +222,7 @@ def test_no_answer_has_the_path_of_the_folder(
         see(Client(address))
         for kind, error in ((InputError, 503), (OSError, 500)):
             ranker = type(site._indexes["docs"].ranker)
-            for owner, method in ((ranker, "explain"), (Index, "search_chosen")):
+            for owner, method in ((ranker, "explain"), (OpenIndex, "search_chosen")):
 
                 def fail(*_: object, kind: type[Exception] = kind) -> None:
                     raise kind(f"{folder}/circle.md: damaged")

@@ -14,7 +14,7 @@ from hostile_collection import row as post_row
 from selectolax.lexbor import LexborHTMLParser
 
 from arqmath_bm25.cli.pages import report
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.errors import InputError
@@ -84,7 +84,7 @@ def test_the_weakest_run_is_the_baseline(runs: list[Path], tmp_path: Path) -> No
 def test_scores_are_those_of_the_evaluation(site: Path, runs: list[Path]) -> None:
     rows = page(site / "index.html").css("#scores ~ .scroll tbody tr")
     for row, run in zip(rows, runs, strict=True):
-        expected = Evaluator(Collection(SAMPLE, site)).score(run).score.averages()
+        expected = Evaluator(CollectionFiles(SAMPLE, site)).score(run).score.averages()
         keys = ("ndcg_prime", "map_prime", "p10_prime", "bpref", "judged_at_10")
         numbers = [cell.text(strip=True) for cell in row.css("td")]
         assert numbers == [f"{expected[key]:.4f}" for key in keys]
@@ -279,7 +279,7 @@ def test_reports_of_own_documents_name_them_by_id_and_first_words(tmp_path: Path
 def test_posts_lead_to_their_threads_where_these_are(runs: list[Path], tmp_path: Path) -> None:
     """Only two answers of a topic have pages; its other posts have no link to one."""
     answers = list(QRELS["A.201"])[:2]
-    collection = Collection(indexes=tmp_path / "indexes")
+    collection = CollectionFiles(indexes=tmp_path / "indexes")
     threads, place = tmp_path / "the threads", tmp_path / "report"
     write_threads(ThreadReader(collection), answers, threads)
     report(runs, place, indexes=tmp_path / "indexes", depth=1000, thread_pages=threads)
@@ -437,7 +437,7 @@ def test_runs_of_two_years_have_the_scores_of_their_years(tmp_path: Path) -> Non
             ]
             runs.append(write(tmp_path / year / f"{name}.tsv", lines))
             expected.append(
-                Evaluator(Collection(SAMPLE, tmp_path)).score(runs[-1]).score.averages()
+                Evaluator(CollectionFiles(SAMPLE, tmp_path)).score(runs[-1]).score.averages()
             )
     report(runs, tmp_path / "report", indexes=tmp_path / "indexes", depth=3)
     overview = page(tmp_path / "report" / "index.html")

@@ -15,7 +15,7 @@ from waiting import wait_until
 import arqmath_bm25 as arq
 from arqmath_bm25.analysis.html import read_body, read_title
 from arqmath_bm25.cli.tasks import search
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers import HERE
 from arqmath_bm25.pages.post_html import PostWriter
@@ -23,7 +23,7 @@ from arqmath_bm25.pages.web.search_pages import MAX_QUERY, SearchPages
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 from arqmath_bm25.tasks.post_filter import NONE_PASSES
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ QUERY = r"Why does $\sum_{n=2}^\infty \frac{1}{n \ln n}$ diverge?"
 
 @pytest.fixture(scope="module")
 def expected(indexes: Path) -> list[tuple[str, float]]:
-    index = Index.open(Collection(SAMPLE, indexes), "task1")
+    index = OpenIndex.open(CollectionFiles(SAMPLE, indexes), "task1")
     return [(hit.doc_id, hit.score) for hit in index.search(QUERY, "both", 5)]
 
 
@@ -60,7 +60,7 @@ def test_the_page_shows_results_as_links_with_drawn_formulas(
     client: Client, expected: list[tuple[str, float]]
 ) -> None:
     tree = LexborHTMLParser(client.get("/", q=QUERY, depth=5).text)
-    posts = Collection(SAMPLE).posts
+    posts = CollectionFiles(SAMPLE).posts
     threads: dict[str, list[str]] = {}  # in the order of their best answers
     for doc, _ in expected:
         threads.setdefault(posts.read(doc).parent_id, []).append(doc)
@@ -155,15 +155,18 @@ def test_tags_and_years_narrow_a_search(client: Client) -> None:
         answer = client.get("/api/search", q="series", **parameters)
         return [result["post_id"] for result in answer.json()["results"]]
 
-    posts = Collection(SAMPLE).posts
+    posts = CollectionFiles(SAMPLE).posts
     everything = [posts.read(post) for post in found(depth=100)]
     assert 3 < len(everything) < 100
     for tag, year in (("sequences-and-series", None), ("", 2013), ("Sequences-and-Series ", 2013)):
         expected = [
             post.post_id
             for post in everything
-            if (not tag or "sequences-and-series" in Collection(SAMPLE).question_of(post).tags)
-            and (year is None or Collection(SAMPLE).question_of(post).creation_date[:4] == "2013")
+            if (not tag or "sequences-and-series" in CollectionFiles(SAMPLE).question_of(post).tags)
+            and (
+                year is None
+                or CollectionFiles(SAMPLE).question_of(post).creation_date[:4] == "2013"
+            )
         ]
         narrow = {"tag": tag} if year is None else {"tag": tag, "year": year}
         assert found(depth=100, **narrow) == expected
@@ -236,7 +239,7 @@ def test_pages_follow_one_another_in_one_ranking(client: Client) -> None:
 
 def test_the_page_says_what_it_holds_and_how_to_begin(client: Client, indexes: Path) -> None:
     tree = LexborHTMLParser(client.get("/").text)
-    index = Index.open(Collection(SAMPLE, indexes), "task1")
+    index = OpenIndex.open(CollectionFiles(SAMPLE, indexes), "task1")
     answers = index.manifest.counts["documents"]
     assert f"{SAMPLE.name}: {answers:,} answers, " in tree.css_first(".lead").text()
     links = [link.attributes["href"] for link in tree.css(".examples a")]
@@ -366,9 +369,9 @@ def test_any_query_that_is_short_enough_is_answered(client: Client, query: str) 
 
 
 def test_premises_are_searched_too(tmp_path: Path) -> None:
-    collection = Collection(indexes=tmp_path)
+    collection = CollectionFiles(indexes=tmp_path)
     ensure(IndexContent.of(configured("nlps"), collection), HERE)
-    site = SearchPages({"nlps": Index.open(collection, "nlps")}, threads=1)
+    site = SearchPages({"nlps": OpenIndex.open(collection, "nlps")}, threads=1)
     with running(site) as address:
         asked: dict[str, Any] = {"q": "normal subgroup", "task": "nlps"}
         found = Client(address).get("/api/search", **asked).json()

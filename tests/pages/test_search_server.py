@@ -19,7 +19,7 @@ from serving import Client, build_indexes, documents_site, open_site, running
 import arqmath_bm25 as arq
 from arqmath_bm25.cli.pages import _opened, serve
 from arqmath_bm25.cli.shared.options import SearchPlace
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
 
@@ -201,5 +201,5 @@ def test_a_prefix_is_before_every_address(indexes: Path) -> None:
 
 def test_pages_name_the_site_of_the_collection(indexes: Path, tmp_path: Path) -> None:
     assert arq.sample(indexes).origin == ""
-    assert Collection(SAMPLE, tmp_path).origin == "math.stackexchange.com"
-    assert Collection(SAMPLE, tmp_path, site="physics.example").origin == "physics.example"
+    assert CollectionFiles(SAMPLE, tmp_path).origin == "math.stackexchange.com"
+    assert CollectionFiles(SAMPLE, tmp_path, site="physics.example").origin == "physics.example"

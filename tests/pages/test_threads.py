@@ -18,7 +18,7 @@ from selectolax.lexbor import LexborHTMLParser
 from serving import Client, build_indexes, open_site, running
 
 from arqmath_bm25.analysis.html import read_body
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import SAMPLE
@@ -182,7 +182,7 @@ def test_links_lead_to_pages_or_nowhere(target: str, leads: str | None, tmp_path
         row(5, 1, "<p>Another.</p>"),
     ]
     (tmp_path / "Posts.xml").write_text(f"<posts>\n{''.join(posts)}</posts>\n", encoding="utf-8")
-    collection = Collection(tmp_path, tmp_path / "indexes", site="math.stackexchange.com")
+    collection = CollectionFiles(tmp_path, tmp_path / "indexes", site="math.stackexchange.com")
     write_threads(ThreadReader(collection), ["1"], tmp_path / "pages")
     post = page(tmp_path / "pages", 1).css_first(".post")
     assert [a.attributes["href"] for a in post.css("a")] == ([leads] if leads else [])
@@ -265,7 +265,7 @@ def test_what_cannot_be_written(
 
 
 def test_formulas_of_a_page_come_back_in_as_html(tmp_path: Path) -> None:
-    collection = Collection(SAMPLE)
+    collection = CollectionFiles(SAMPLE)
     threads = [thread for thread in islice(collection.posts.threads(), 20) if thread.question]
     ids = [thread.question.post_id for thread in threads if thread.question]
     write_threads(ThreadReader(collection), ids, tmp_path / "pages")
@@ -300,7 +300,7 @@ def test_the_search_page_shows_threads(hostile: Path, tmp_path: Path) -> None:
 def test_all_threads_of_the_real_subset_in_three_minutes(lite: Path, tmp_path: Path) -> None:
     posts = rows(Layout(lite).posts())
     begin = time.process_time()
-    reader = ThreadReader(Collection(lite, tmp_path))
+    reader = ThreadReader(CollectionFiles(lite, tmp_path))
     assert write_threads(reader, [one["Id"] for one in posts], tmp_path / "pages") == 2_769
     assert time.process_time() - begin < 180  # CPU seconds, whatever else the machine does
     articles = sum(

@@ -10,13 +10,13 @@ import pytest
 from lecturer import write_notes
 from serving import Client, folder_site, running
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.pages.web.search_pages import SearchPages
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,9 +83,9 @@ def lab(
     folder = tmp_path_factory.mktemp("lab")
     config = folder / "words.yaml"
     config.write_text(request.param, encoding="utf-8")
-    collection = Collection(None, folder / "indexes")
+    collection = CollectionFiles(None, folder / "indexes")
     ensure(IndexContent.of(configured("task1", config).index_task, collection))
-    index = Index.open(collection, "task1", config)
+    index = OpenIndex.open(collection, "task1", config)
     with running(SearchPages({"task1": index}, threads=2)) as address:
         yield "true" in request.param, Client(address)
 
@@ -106,7 +106,7 @@ def test_answers_of_a_lab_come_while_one_types_if_their_words_are_kept(
 def test_the_words_of_a_lab_are_counted_by_answers(tmp_path: Path) -> None:
     config = tmp_path / "words.yaml"
     config.write_text("words: true", encoding="utf-8")
-    collection = Collection(None, tmp_path / "indexes")
+    collection = CollectionFiles(None, tmp_path / "indexes")
     content = IndexContent.of(configured("task1", config).index_task, collection)
     files = set()
     for engine in ("flat", "lucene"):

@@ -18,7 +18,7 @@ from program import arqmath, json_of
 from run_rows import read_run
 
 import arqmath_bm25 as arq
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import write_qrels
@@ -41,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def collection(folder: Path) -> Collection:
+def collection(folder: Path) -> CollectionFiles:
     """Make a collection of formulas alone."""
     formulas = folder / "data" / "Formulas" / "latex_representation_v3"
     formulas.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def collection(folder: Path) -> Collection:
             for n in FORMULAS
         )
     )
-    return Collection(folder / "data", folder / "indexes")
+    return CollectionFiles(folder / "data", folder / "indexes")
 
 
 Rows = list[tuple[str, int, float]]  # topic, document, score

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.formulas import COLUMNS
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.evaluation.evaluator import Evaluator
@@ -182,7 +182,7 @@ def test_a_task_2_run_is_scored_by_visual_id(tmp_path: Path) -> None:
         ("formula", {"B.1": {"101": 1, "103": 3, "102": 0}, "B.2": {"108": 2}}),
     ):
         write_qrels(tmp_path / name, qrels)
-        evaluator = Evaluator(Collection(tmp_path, tmp_path), qrels=tmp_path / name)
+        evaluator = Evaluator(CollectionFiles(tmp_path, tmp_path), qrels=tmp_path / name)
         numbers = evaluator.score(path).to_json()
         assert (numbers["task"], numbers["rows"], numbers["rows_judged"]) == ("task2", 3, 2)
         assert numbers["nDCG(judged_only=True)"] == pytest.approx(1 / 2)
@@ -366,12 +366,12 @@ def test_judgments_of_2021_are_held_against_the_visual_ids_of_their_time(tmp_pat
     write_qrels(of_2021, {"B.201": {"70": 3, "72": 2, "74": 0}})
     # As the official script over v2: 70 (by 2), 74, 72; grades 3, 0, 2.
     expected = (3 + 2 / 2) / (3 + 2 / math.log2(3))
-    evaluator = Evaluator(Collection(tmp_path, tmp_path), qrels=of_2021)
+    evaluator = Evaluator(CollectionFiles(tmp_path, tmp_path), qrels=of_2021)
     scored = evaluator.score(run)
     assert (scored.judgments.ids, scored.year) == ("visual_v2", "2021")
     assert scored.to_json()["nDCG(judged_only=True)"] == pytest.approx(expected)
     # As v3: 71 unjudged, 74, 70 (by 3); 72 is no visual id any more.
-    newer = Evaluator(Collection(tmp_path, tmp_path), qrels=of_2021, ids="visual")
+    newer = Evaluator(CollectionFiles(tmp_path, tmp_path), qrels=of_2021, ids="visual")
     assert newer.score(run).to_json()["nDCG(judged_only=True)"] == pytest.approx(
         (3 / math.log2(3)) / (3 + 2 / math.log2(3))
     )

@@ -14,13 +14,13 @@ from urllib.request import Request, urlopen
 
 from selectolax.lexbor import LexborHTMLParser
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.pages.web.search_pages import SearchPages
 from arqmath_bm25.pages.web.server import listen, server
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def build_indexes(data: Path, indexes: Path) -> Path:
     """Index the answers of a collection, and its formulas if it has any."""
-    collection = Collection(data, indexes)
+    collection = CollectionFiles(data, indexes)
     for name in ("task1", "task2"):
         if name == "task1" or collection.layout.has_formulas():
             ensure(IndexContent.of(configured(name).index_task, collection))
@@ -38,9 +38,9 @@ def build_indexes(data: Path, indexes: Path) -> Path:
 
 def open_site(data: Path, indexes: Path, prefix: str = "") -> SearchPages:
     """Return the handlers of a search page."""
-    collection = Collection(data, indexes)
+    collection = CollectionFiles(data, indexes)
     tasks = [name for name in ("task1", "task2", "docs") if (collection.directory / name).exists()]
-    opened = {name: Index.open(collection, name) for name in tasks}
+    opened = {name: OpenIndex.open(collection, name) for name in tasks}
     folder = None
     if collection.is_imported:
         folder = data
@@ -59,7 +59,7 @@ def documents_site(
 
 def folder_site(data: Path, indexes: Path, prefix: str = "") -> SearchPages:
     """Index a folder of documents; return the handlers of a search page."""
-    collection = Collection(data, indexes).imported()
+    collection = CollectionFiles(data, indexes).imported()
     task = configured("docs")
     ensure(IndexContent.of(task.index_task.fitted(collection), collection))
     return open_site(data, indexes, prefix)

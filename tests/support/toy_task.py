@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arqmath_bm25.analysis.settings import AnalysisSettings
-    from arqmath_bm25.collection.collection import Collection
+    from arqmath_bm25.collection.collection import CollectionFiles
     from arqmath_bm25.core.records import Hit
     from arqmath_bm25.core.workers import Workers
     from arqmath_bm25.tasks.document_parts import PartForms
-    from arqmath_bm25.tasks.task import OpenIndex
+    from arqmath_bm25.tasks.task import SearchedIndex
 
 
 class QuestionRetrieval(AnswerRetrieval):
@@ -34,7 +34,7 @@ class QuestionRetrieval(AnswerRetrieval):
     nothing = "No question holds a term of this query."
 
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers, forms: PartForms
+        self, collection: CollectionFiles, place: Path, workers: Workers, forms: PartForms
     ) -> dict:
         table = PostTable.scan(collection.layout.posts(), workers)
         table.save(place / POST_TABLE)
@@ -48,7 +48,7 @@ class QuestionRetrieval(AnswerRetrieval):
     def tag(self, variant: str) -> str:
         return f"questions-{variant}"
 
-    def found(self, hit: Hit, index: OpenIndex) -> Found:
+    def found(self, hit: Hit, index: SearchedIndex) -> Found:
         post = index.collection.post(hit.doc_id)
         return Found(title=post.title or "", body=post.body, post=post, question=post)
 

@@ -9,11 +9,11 @@ import pytest
 from run_rows import read_run
 
 from arqmath_bm25.cli import tasks
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.configuration import default_config, load
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 from arqmath_bm25.tasks.settings import Task1Settings
 
 if TYPE_CHECKING:
@@ -36,16 +36,16 @@ BAGS = {
 }
 
 
-def opened(tmp_path: Path, config: Path) -> Index:
+def opened(tmp_path: Path, config: Path) -> OpenIndex:
     data = tmp_path / "data"
     data.mkdir(exist_ok=True)
     (data / "Posts.xml").write_text(POSTS)
     indexes = tmp_path / "indexes"
     tasks.index("task1", data=data, indexes=indexes, config=config, threads=1, overwrite=True)
-    return Index.open(Collection(data, indexes), "task1", config)
+    return OpenIndex.open(CollectionFiles(data, indexes), "task1", config)
 
 
-def found(index: Index, query: str) -> dict[str, float]:
+def found(index: OpenIndex, query: str) -> dict[str, float]:
     return {hit.doc_id: hit.score for hit in index.search(query, index.task.primary, 10)}
 
 

@@ -13,7 +13,7 @@ from serving import Client, running
 from thesis import write_thesis
 from threadpoolctl import threadpool_info
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.building import delete
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.records import Hit, Topic
@@ -26,7 +26,7 @@ from arqmath_bm25.tasks.cited import cited_documents, ridge
 from arqmath_bm25.tasks.document_retrieval import DocumentRetrieval
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent, of_config
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,12 +58,12 @@ def indexed(
     rows: Sequence[dict[str, Any]] = ROWS,
     train: Path | None = None,
     config: Path | None = None,
-) -> Index:
+) -> OpenIndex:
     written(place / "corpus.jsonl", rows)
-    collection = Collection(place, place / "indexes", train=train)
+    collection = CollectionFiles(place, place / "indexes", train=train)
     task = of_config("docs", collection, config).index_task
     ensure(IndexContent.of(task, collection), HERE, [FLAT])
-    return Index.open(collection, "docs", config, FLAT)
+    return OpenIndex.open(collection, "docs", config, FLAT)
 
 
 def earlier(place: Path) -> Path:
@@ -76,12 +76,12 @@ def earlier(place: Path) -> Path:
     return path
 
 
-def ranked(index: Index, topic: Topic, variant: str = "cited") -> dict[str, float]:
+def ranked(index: OpenIndex, topic: Topic, variant: str = "cited") -> dict[str, float]:
     (hits,) = index.rank([topic], variant, 1000)
     return {hit.doc_id: hit.score for hit in hits}
 
 
-def learnt(index: Index) -> Path:
+def learnt(index: OpenIndex) -> Path:
     """Return the store of what an index has learnt."""
     return index.directory.with_name(index.directory.name.replace("flat-", "cited-"))
 
@@ -90,23 +90,23 @@ QUERY = Topic("q", "A series in normed spaces")
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
+def index(tmp_path_factory: pytest.TempPathFactory) -> OpenIndex:
     return indexed(tmp_path_factory.mktemp("cited"))
 
 
-def test_what_similar_documents_refer_to_is_found_without_a_common_word(index: Index) -> None:
+def test_what_similar_documents_refer_to_is_found_without_a_common_word(index: OpenIndex) -> None:
     assert "holder" not in ranked(index, QUERY, "both")
     found = ranked(index, QUERY)
     assert found["holder"] > found["zorn"]
     assert found["holder"] > found["ideal"]
 
 
-def test_the_scores_of_the_fields_are_kept(index: Index) -> None:
+def test_the_scores_of_the_fields_are_kept(index: OpenIndex) -> None:
     by_fields, found = ranked(index, QUERY, "both"), ranked(index, QUERY)
     assert all(found[doc_id] >= score for doc_id, score in by_fields.items())
 
 
-def test_the_parts_of_an_explanation_add_up_to_the_score(index: Index) -> None:
+def test_the_parts_of_an_explanation_add_up_to_the_score(index: OpenIndex) -> None:
     (hits,) = index.rank([QUERY], "cited", 10)
     for hit, parts in zip(hits, index.ranker.explain(QUERY, "cited", hits), strict=True):
         assert sum(part.score for part in parts) == pytest.approx(hit.score, rel=1e-5)
@@ -114,7 +114,7 @@ def test_the_parts_of_an_explanation_add_up_to_the_score(index: Index) -> None:
     assert {"ridge", "profile", "citations"} <= names
 
 
-def test_given_documents_are_scored_as_they_are_ranked(index: Index) -> None:
+def test_given_documents_are_scored_as_they_are_ranked(index: OpenIndex) -> None:
     found = ranked(index, QUERY)
     (hits,) = index.ranker.score([QUERY], "cited", [["holder", "norm", "space"]])
     assert {hit.doc_id: hit.score for hit in hits} == {
@@ -162,12 +162,12 @@ def test_a_training_file_replaces_the_references_of_documents(tmp_path: Path) ->
     assert found["zorn"] > found.get("holder", 0)
 
     written(train, [{**rows[0], "references": ["holder"]}])
-    changed = Collection(tmp_path / "a", tmp_path / "a" / "indexes", train=train)
+    changed = CollectionFiles(tmp_path / "a", tmp_path / "a" / "indexes", train=train)
     with pytest.raises(
         NoIndexError,
         match=r"delimiters or train: train: train\.jsonl",
     ):
-        Index.open(changed, "docs")
+        OpenIndex.open(changed, "docs")
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_many_statements_are_learnt_by_the_nearest(
 
 
 def test_queries_that_are_ranked_one_by_one_have_the_same_scores(
-    index: Index, monkeypatch: pytest.MonkeyPatch
+    index: OpenIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of many documents, fewer queries are ranked at a time."""
     topics = [QUERY, Topic("r", "Proper ideals"), Topic("s", "Zorn")]
@@ -226,7 +226,9 @@ def test_queries_that_are_ranked_one_by_one_have_the_same_scores(
     assert list(index.rank(topics, "cited", 10)) == together
 
 
-def test_sums_depend_on_no_number_of_threads(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_depend_on_no_number_of_threads(
+    index: OpenIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The libraries of linear algebra take one thread, however many there are."""
     found: list[int] = []
     whole_influence = ridge.whole_influence
@@ -254,12 +256,12 @@ def test_it_is_learnt_once_and_changes_no_index(
 
     kept = contents(learnt(index))
     monkeypatch.setattr(cited_documents.CitedRanker, "_statements", None)
-    again = Index.open(index.collection, "docs", None, FLAT)
+    again = OpenIndex.open(index.collection, "docs", None, FLAT)
     assert ranked(again, QUERY) == found
     monkeypatch.undo()
 
     (learnt(index) / "references/ids.arrays").write_bytes(b"x")  # a damaged one is learnt anew
-    assert ranked(Index.open(index.collection, "docs", None, FLAT), QUERY) == found
+    assert ranked(OpenIndex.open(index.collection, "docs", None, FLAT), QUERY) == found
     assert contents(learnt(index)).keys() == kept.keys()
     arqmath("index", "docs", "--data", tmp_path, "--indexes", tmp_path / "indexes")
     written(tmp_path / "corpus.jsonl", ROWS[:3])
@@ -278,7 +280,7 @@ def test_without_the_right_to_write_it_is_learnt_in_memory(
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
     monkeypatch.setattr("arqmath_bm25.core.building._prepare", refused)
-    assert ranked(Index.open(index.collection, "docs", None, FLAT), QUERY) == expected
+    assert ranked(OpenIndex.open(index.collection, "docs", None, FLAT), QUERY) == expected
     said = " ".join(capsys.readouterr().err.split())
     assert "what was learnt is not kept, and this process ranks in memory" in said
     assert not learnt(index).exists()

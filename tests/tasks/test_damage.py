@@ -16,14 +16,14 @@ from shared_indexes import store
 
 from arqmath_bm25.cli import tasks
 from arqmath_bm25.cli.data import inspect
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core import writing
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.id_table import ENDINGS
 from arqmath_bm25.core.manifest import CHECKSUMS, MANIFEST
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.engines.engine import chosen_engine
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,9 @@ def files(indexes: Path) -> list[Path]:
 
 
 def ranking(indexes: Path, engine: str = "auto") -> list[tuple[str, float]]:
-    opened = Index.open(Collection(indexes=indexes), "task2", engine=chosen_engine(engine, None))
+    opened = OpenIndex.open(
+        CollectionFiles(indexes=indexes), "task2", engine=chosen_engine(engine, None)
+    )
     return [(hit.doc_id, hit.score) for hit in opened.search(QUERY, "both", 50)]
 
 
@@ -269,11 +271,11 @@ def test_rot_is_seen_before_a_wrong_number(
     assert CHECKSUMS in seen
 
 
-def opened_for(indexes: Path, task: str, engine: str, data: Path | None) -> Index:
-    return Index.open(Collection(data, indexes), task, engine=chosen_engine(engine, None))
+def opened_for(indexes: Path, task: str, engine: str, data: Path | None) -> OpenIndex:
+    return OpenIndex.open(CollectionFiles(data, indexes), task, engine=chosen_engine(engine, None))
 
 
-def found(index: Index) -> list[tuple[str, float, str]]:
+def found(index: OpenIndex) -> list[tuple[str, float, str]]:
     hits = index.search(QUERY, "math", 50)
     texts = [index.task.found(hit, index).short_text for hit in hits]
     return [(hit.doc_id, hit.score, text) for hit, text in zip(hits, texts, strict=True)]

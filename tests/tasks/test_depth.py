@@ -11,9 +11,9 @@ import pytest
 from program import arqmath
 
 import arqmath_bm25 as arq
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.records import Topic
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DEPTHS = (1, 20, 95, 100, 1000, 1001, 2500, 100_000)
 
 
-def check_depths(index: Index, topic: Topic, variant: str, matching: int) -> None:
+def check_depths(index: OpenIndex, topic: Topic, variant: str, matching: int) -> None:
     """Check that each ranking begins with the one before it, and that parts add up anywhere."""
     rankings = []
     for depth in DEPTHS:
@@ -41,8 +41,8 @@ def test_a_topic_from_the_collection_has_as_many_reranked_answers(
     lite: Path, lite_indexes: Path
 ) -> None:
     """Its own thread is left out, however many of its answers are among the first."""
-    collection = Collection(lite, lite_indexes)
-    index = Index.open(collection, "task1")
+    collection = CollectionFiles(lite, lite_indexes)
+    index = OpenIndex.open(collection, "task1")
     threads = [thread for thread in collection.posts.threads() if len(thread.answers) > 6]
     for thread in threads[::9]:
         question = thread.question
@@ -56,7 +56,7 @@ def test_a_topic_from_the_collection_has_as_many_reranked_answers(
 
 
 def test_formulas_beyond_the_reranked_ones_follow_them(lite: Path, lite_indexes: Path) -> None:
-    index = Index.open(Collection(lite, lite_indexes), "task2")
+    index = OpenIndex.open(CollectionFiles(lite, lite_indexes), "task2")
     topics = index.task.asked(index.collection, ["2021"])
     for topic in list(topics.values())[:40:9]:
         check_depths(index, topic, "both", 1001)

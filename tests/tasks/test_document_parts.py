@@ -8,12 +8,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers import HERE
 from arqmath_bm25.engines.engine import Document
 from arqmath_bm25.tasks.document_parts import PartForms, write_parts
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -46,7 +46,7 @@ def test_answers_whose_question_is_missing_are_counted(sample_indexes: Path) -> 
     posts = ElementTree.parse(SAMPLE / "Collection" / "Posts.V1.3.xml").getroot()
     questions = {post.get("Id") for post in posts if post.get("PostTypeId") == "1"}
     parents = [post.get("ParentId") for post in posts if post.get("PostTypeId") == "2"]
-    counts = Index.open(Collection(SAMPLE, sample_indexes), "task1").manifest.counts
+    counts = OpenIndex.open(CollectionFiles(SAMPLE, sample_indexes), "task1").manifest.counts
     assert counts["documents"] == len(parents)
     without = [parent for parent in parents if parent not in questions]
     assert counts["answers without a question"] == len(without)
@@ -59,7 +59,7 @@ def test_documents_go_when_they_are_indexed(sample_indexes: Path) -> None:
 
 
 def test_documents_of_task_1_are_answers_alone(sample_indexes: Path) -> None:
-    index = Index.open(Collection(SAMPLE, sample_indexes), "task1")
+    index = OpenIndex.open(CollectionFiles(SAMPLE, sample_indexes), "task1")
     posts = ElementTree.parse(SAMPLE / "Collection" / "Posts.V1.3.xml").getroot()
     for post in posts:
         found = index.task.find(post.get("Id"), index)

@@ -15,7 +15,7 @@ from arqmath_bm25.core.writing import manifest_path
 from arqmath_bm25.evaluation.comparing import moves
 from arqmath_bm25.evaluation.evaluator import Evaluator
 from arqmath_bm25.evaluation.qrels import read_qrels
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 CONFIG = Path(__file__).parents[2] / "configs" / "task1.yaml"
 QUERY = r"Why does $\sum \frac{1}{n}$ diverge?"
@@ -27,7 +27,7 @@ def sample(sample_indexes: Path) -> arq.Collection:
 
 
 def explained(
-    index: Index, folder: str, variant: str, topics: int = 4, depth: int = 120
+    index: OpenIndex, folder: str, variant: str, topics: int = 4, depth: int = 120
 ) -> list[tuple[Topic, list[Hit], list[list[Part]]]]:
     """Explain hits of the first topics of a year, and check that all add up to their scores."""
     ((_, path),) = index.task.topic_files(index.collection, [folder])
@@ -60,7 +60,7 @@ def explained(
 def test_parts_add_up_to_the_score(
     task: str, folder: str, variants: list[str], sample: arq.Collection
 ) -> None:
-    index = Index.open(sample, task)
+    index = OpenIndex.open(sample, task)
     for variant in variants:
         explained(index, folder, variant)
 
@@ -69,7 +69,7 @@ def test_parts_add_up_to_the_score(
 def test_parts_add_up_to_the_score_on_real_data(lite: Path, lite_indexes: Path) -> None:
     collection = arq.Collection(lite, lite_indexes)
     for task in ("task1", "task2"):
-        index = Index.open(collection, task)
+        index = OpenIndex.open(collection, task)
         for variant in index.task.variants:
             for year in ("2020", "2021"):
                 explained(index, year, variant, topics=5)
@@ -81,7 +81,7 @@ def test_a_field_gives_what_it_scores_alone(sample: arq.Collection, tmp_path: Pa
     settings["variants"]["math"] = {"contents": 1}
     settings["query"] = {}  # which words are left out depends on the fields
     config.write_text(yaml.safe_dump(settings))
-    index = Index.open(sample, "task1", config)
+    index = OpenIndex.open(sample, "task1", config)
     ((topic, hits, parts), *_) = explained(index, "2021", "text")
     alone = {hit.doc_id: hit.score for hit in next(index.rank([topic], "math", 1000))}
     for hit, of_hit in zip(hits, parts, strict=True):
@@ -96,7 +96,7 @@ def test_the_second_stage_is_explained_as_the_configuration_names_it(
     settings["rerank"]["both"] = {"thread": 1, "depth": 100}
     config = tmp_path / "task1.yaml"
     config.write_text(yaml.safe_dump(settings))
-    index = Index.open(sample, "task1", config)
+    index = OpenIndex.open(sample, "task1", config)
     ((_, hits, parts), *_) = explained(index, "2021", "both")
     assert len(hits) == 12
     for place, of_hit in enumerate(parts):

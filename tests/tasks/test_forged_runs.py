@@ -14,7 +14,7 @@ import pytest
 from program import arqmath, printed, refused
 from shared_indexes import store
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.id_table import write_ids
 from arqmath_bm25.core.manifest import Manifest
@@ -144,7 +144,7 @@ def other_fusion(rows: list[list[str]], manifest: RunManifest) -> Forged:
     ],
 )  # fmt: skip
 def test_no_forged_run_is_accepted(made: Path, run: str, forge: Any) -> None:
-    collection = Collection(None, made / "indexes")
+    collection = CollectionFiles(None, made / "indexes")
     path = made / "forged.tsv"
     forgeries = forge(*read(made / run))
     for name, (content, manifest) in forgeries.items():
@@ -186,7 +186,7 @@ def test_what_is_not_proved_is_told_as_a_claim(
     made: Path, run: str, claims: dict[str, list[object]]
 ) -> None:
     """A name, a command, a machine: nothing here can prove them."""
-    collection = Collection(None, made / "indexes")
+    collection = CollectionFiles(None, made / "indexes")
     content = (made / run).read_text()
     _, manifest = read(made / run)
     path = made / "claimed.tsv"
@@ -207,7 +207,7 @@ def test_a_depth_that_no_topic_reaches_is_a_claim(made: Path, tmp_path: Path) ->
     for depth in (1000, 10**30):
         described = changed(manifest, "depth", to=depth)
         path.with_name(f"{path.name}.manifest.json").write_text(json.dumps(described))
-        assert "depth" in verify_run(path, Collection(None, made / "indexes")).claims
+        assert "depth" in verify_run(path, CollectionFiles(None, made / "indexes")).claims
 
 
 def test_the_command_names_the_claims(made: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_true_run_is_accepted_under_any_name(made: Path, tmp_path: Path, run: 
         shutil.copy(path, tmp_path)
     for ending in ("", ".manifest.json"):
         (tmp_path / f"{run}{ending}").rename(tmp_path / f"renamed.tsv{ending}")
-    said = verify_run(tmp_path / "renamed.tsv", Collection(None, made / "indexes"))
+    said = verify_run(tmp_path / "renamed.tsv", CollectionFiles(None, made / "indexes"))
     assert said.made.startswith(("by ", "fused from "))
 
 
@@ -284,11 +284,11 @@ def test_two_runs_that_are_fused_from_each_other_are_refused(made: Path, tmp_pat
         described = {**manifest, "runs": runs, "sha256": digest}
         (tmp_path / f"{name}.manifest.json").write_text(json.dumps(described))
     with pytest.raises(InputError, match=r"fused from a\.tsv, itself"):
-        verify_run(tmp_path / "a.tsv", Collection(None, made / "indexes"))
+        verify_run(tmp_path / "a.tsv", CollectionFiles(None, made / "indexes"))
 
 
 def test_quick_compares_digests_alone(made: Path) -> None:
-    collection = Collection(None, made / "indexes")
+    collection = CollectionFiles(None, made / "indexes")
     rows, manifest = read(made / "both-P.tsv")
     content = text([[*row[:4], "mine"] for row in rows])
     path = made / "quick.tsv"

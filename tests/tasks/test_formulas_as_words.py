@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import arqmath_bm25 as arq
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ def test_a_formula_stays_one_where_documents_have_some(tmp_path: Path) -> None:
 def test_variants_that_no_document_has_a_field_of_are_left_out(tmp_path: Path) -> None:
     collection = arq.Collection.of(WORDS, indexes=tmp_path)
     collection.index("docs", engine="flat")
-    index = Index.open(collection, "docs")
+    index = OpenIndex.open(collection, "docs")
     assert index.task.runnable(index) == (
         ["text", "both"],
         "no document has a formula, so not run: math",

@@ -16,13 +16,13 @@ from program import arqmath, printed, refused
 from shared_indexes import linked, store
 
 from arqmath_bm25.cli import tasks
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.tasks import configured
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 QUERY = r"Why does $\sum 1/n$ diverge?"
 
@@ -46,7 +46,7 @@ def test_a_store_is_opened_by_its_path_with_its_own_settings(
     message = rf"{own} \(.* settings: latex.ngrams: \[1, 2\]\); .arqmath-bm25 index"
     with pytest.raises(InputError, match=message):
         tasks.search("task1", QUERY, indexes=indexes)
-    found = Index.open(Collection(indexes=indexes), str(own))
+    found = OpenIndex.open(CollectionFiles(indexes=indexes), str(own))
     assert found.task.settings.analysis.latex.ngrams == (1, 2)
     assert found.task.tag("both") == "bm25arq-task1-mine-auto-both-P"
     capsys.readouterr()
@@ -95,16 +95,16 @@ def test_an_index_of_other_settings_is_built_beside(
     built, told = capsys.readouterr().out.splitlines()
     assert "answers indexed" in built
     assert re.fullmatch(rf"{own}: of other settings or files, [\d.]+ MB; --prune removes it", told)
-    collection = Collection(indexes=copy)
+    collection = CollectionFiles(indexes=copy)
     tasks.index("task1", indexes=copy, config=indexes / "mine.yaml")
-    assert Index.open(collection, "task1").directory != own
-    assert Index.open(collection, "task1", indexes / "mine.yaml").directory == own
+    assert OpenIndex.open(collection, "task1").directory != own
+    assert OpenIndex.open(collection, "task1", indexes / "mine.yaml").directory == own
     assert tree(own) == before
     gc.collect()  # An index that is open keeps its files until it is collected.
     tasks.index("task1", indexes=copy, engine=["flat"], prune=True)
     assert not own.exists()
     assert store(copy, "task1").name.startswith("flat-")
-    assert Index.open(collection, "task1").search(QUERY, "both", 1)
+    assert OpenIndex.open(collection, "task1").search(QUERY, "both", 1)
 
 
 def test_two_collections_of_one_name_keep_their_indexes(tmp_path: Path) -> None:
@@ -119,8 +119,8 @@ def test_two_collections_of_one_name_keep_their_indexes(tmp_path: Path) -> None:
         tasks.index("docs", data=data, indexes=indexes)
     assert len(list(indexes.glob("notes/docs/flat-*"))) == 2
     for data in places:
-        collection = Collection(data, indexes)
-        index = Index.open(collection, "docs")
+        collection = CollectionFiles(data, indexes)
+        index = OpenIndex.open(collection, "docs")
         (hit,) = index.search("notes", "text", 5)
         assert hit.doc_id == data.parent.name
         assert index.task.found(hit, index).short_text == f"notes of {hit.doc_id}"
@@ -223,12 +223,12 @@ def test_data_and_indexes_may_be_moved(indexes: Path, tmp_path: Path) -> None:
     shutil.copytree(SAMPLE, data)
     shutil.copytree(indexes, tmp_path / "moved")
     own = str(store(tmp_path / "moved", "task1"))
-    found = Index.open(Collection(data, tmp_path / "moved"), own)
+    found = OpenIndex.open(CollectionFiles(data, tmp_path / "moved"), own)
     assert found.search(QUERY, "both", 3)
     posts = data / "Collection" / "Posts.V1.3.xml"
     posts.write_bytes(posts.read_bytes().replace(b"diverge", b"DIVERGE", 1))
     with pytest.raises(NoIndexError, match=r"other data \(Posts\.V1\.3\.xml has other content\)"):
-        Index.open(Collection(data, tmp_path / "moved"), own)
+        OpenIndex.open(CollectionFiles(data, tmp_path / "moved"), own)
 
 
 def test_of_data_under_another_name_the_index_is_named(
@@ -236,18 +236,20 @@ def test_of_data_under_another_name_the_index_is_named(
 ) -> None:
     indexes = linked(sample_indexes, tmp_path / "indexes")
     shutil.copytree(SAMPLE, tmp_path / "renamed")
-    collection = Collection(tmp_path / "renamed", indexes)
+    collection = CollectionFiles(tmp_path / "renamed", indexes)
     own = store(indexes, "task1", "flat", SAMPLE.name)
     said = f"{own} is of the same files, in a folder named {SAMPLE.name}; "
     with pytest.raises(NoIndexError, match=re.escape(said)):
-        Index.open(collection, "task1")
+        OpenIndex.open(collection, "task1")
     (indexes / SAMPLE.name).rename(indexes / "renamed")
-    assert Index.open(collection, "task1").search(QUERY, "both", 3)
+    assert OpenIndex.open(collection, "task1").search(QUERY, "both", 3)
 
 
 def test_an_index_that_is_removed_while_it_is_opened_says_so(indexes: Path, tmp_path: Path) -> None:
     shutil.copytree(indexes, tmp_path / "indexes")
-    opened = Index.open(Collection(indexes=tmp_path / "indexes"), "task1", indexes / "mine.yaml")
+    opened = OpenIndex.open(
+        CollectionFiles(indexes=tmp_path / "indexes"), "task1", indexes / "mine.yaml"
+    )
     shutil.rmtree(opened.directory)
     with pytest.raises(InputError, match=f"{opened.directory}: the index was removed meanwhile"):
         opened.search(QUERY, "both", 3)
@@ -261,9 +263,9 @@ def test_tables_are_read_once_for_all_that_use_them(
     load = PostTable.load.__func__  # type: ignore[attr-defined]
     monkeypatch.setattr(PostTable, "load", classmethod(lambda *a: opened.append(1) or load(*a)))
     monkeypatch.setattr(PostTable, "scan", None)  # an index has the table
-    collection = Collection(indexes=indexes)
+    collection = CollectionFiles(indexes=indexes)
     for name in ("task1", "task2", "task3"):
-        index = Index.open(collection, name)
+        index = OpenIndex.open(collection, name)
         for hit in index.search("prime numbers $x^2$", index.task.primary, 2):
             assert index.task.found(hit, index).post is not None
     assert opened == [1]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.configuration import default_config
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.records import Topic
@@ -19,7 +19,7 @@ from arqmath_bm25.engines.engine import Engine
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import fitted, with_needed
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,22 +68,22 @@ def others(value: object) -> list[object]:
     return [name for name in NAMES if name != value]
 
 
-def collection_of(task: str, place: Path) -> Collection:
+def collection_of(task: str, place: Path) -> CollectionFiles:
     if task != "docs":
-        return Collection(indexes=place / "indexes")
+        return CollectionFiles(indexes=place / "indexes")
     corpus = place / "own" / "corpus.jsonl"
     corpus.parent.mkdir(exist_ok=True)
     corpus.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    return Collection(corpus, place / "indexes")
+    return CollectionFiles(corpus, place / "indexes")
 
 
-def made(task: Any, collection: Collection) -> object:
+def made(task: Any, collection: CollectionFiles) -> object:
     """Return what settings decide: the index, the names of runs, and the hits of a topic."""
     task = fitted(task, collection)
     decided = [task.index_task.recipe, task.primary, list(map(task.tag, task.variants))]
     for content in with_needed([task.index_task], collection):
         ensure(content, HERE, [Engine("flat")])
-    index = Index.of(task, collection)
+    index = OpenIndex.of(task, collection)
     if task.name == "task2":
         topic = QUESTION._replace(formulas=(r"\sum \frac{1}{n}",))
     elif task.name in ("docs", "nlps"):

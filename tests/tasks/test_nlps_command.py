@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from arqmath_bm25.cli import tasks
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.errors import InputError
 from arqmath_bm25.core.sample_data import NLPS_SAMPLE
 from arqmath_bm25.core.writing import manifest_path
@@ -33,7 +33,7 @@ def run(work: Path, data: Path | None, **options: Any) -> None:
 
 
 def has_data(data: Path | None) -> bool:
-    return task_class("nlps").has_data(Collection(data))
+    return task_class("nlps").has_data(CollectionFiles(data))
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.manifest import Manifest
 from arqmath_bm25.core.records import Topic
@@ -18,7 +18,7 @@ from arqmath_bm25.core.workers import HERE
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 from arqmath_bm25.tasks.premises.premise_selection import PremiseSelection
 from experiments.tuning.coordinate_search import changed
 
@@ -36,40 +36,40 @@ TRAIN = {"77": {"text": "Sylow subgroups", "premises": [A, D]}}
 TASK = configured("nlps")
 
 
-def collection(path: Path, train: dict[str, object] = TRAIN) -> Collection:
+def collection(path: Path, train: dict[str, object] = TRAIN) -> CollectionFiles:
     """Write a knowledge base and a training set."""
     path.mkdir(exist_ok=True)
     (path / "knowledge_base.json").write_text(json.dumps(PREMISES))
     (path / "train_set.json").write_text(json.dumps(train))
-    return Collection(path, path / "indexes")
+    return CollectionFiles(path, path / "indexes")
 
 
-def built(found: Collection) -> Index:
+def built(found: CollectionFiles) -> OpenIndex:
     ensure(IndexContent.of(TASK, found), HERE)
-    return Index.of(TASK, found)
+    return OpenIndex.of(TASK, found)
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
+def index(tmp_path_factory: pytest.TempPathFactory) -> OpenIndex:
     return built(collection(tmp_path_factory.mktemp("nlps")))
 
 
-def ranked(index: Index, text: str, statement_id: str = "5", depth: int = 9) -> list[str]:
+def ranked(index: OpenIndex, text: str, statement_id: str = "5", depth: int = 9) -> list[str]:
     (hits,) = index.rank([Topic(statement_id, text)], "ridge", depth)
     return [hit.doc_id for hit in hits]
 
 
-def test_a_statement_is_no_premise_of_its_own(index: Index) -> None:
+def test_a_statement_is_no_premise_of_its_own(index: OpenIndex) -> None:
     ids = ranked(index, "On Lagrange", statement_id=B)
     assert sorted(ids) == [A, B, C, D]
     assert ids[-1] == B  # last, but there: the shared task counts premises
 
 
-def test_the_list_is_cut_at_the_depth(index: Index) -> None:
+def test_the_list_is_cut_at_the_depth(index: OpenIndex) -> None:
     assert ranked(index, "Sylow subgroups", depth=2) == ranked(index, "Sylow subgroups")[:2]
 
 
-def test_what_training_statements_cite_comes_first(index: Index, tmp_path: Path) -> None:
+def test_what_training_statements_cite_comes_first(index: OpenIndex, tmp_path: Path) -> None:
     assert set(ranked(index, "Sylow", depth=2)) == {A, D}
     other = built(collection(tmp_path, {"78": {"text": "Sylow subgroups", "premises": [C, "404"]}}))
     assert set(ranked(other, "Sylow", depth=2)) == {C, "404"}
@@ -81,7 +81,7 @@ def test_no_engine_has_anything_to_do_with_it(tmp_path: Path) -> None:
     assert sorted(path.name for path in index.directory.iterdir()) == ["manifest.json", "model"]
 
 
-def test_the_manifest_tells_what_was_indexed(index: Index) -> None:
+def test_the_manifest_tells_what_was_indexed(index: OpenIndex) -> None:
     manifest = Manifest.read(index.directory)
     assert manifest is not None
     counts = {"documents": 4, "training statements": 1, "premises that these cite": 2}
@@ -97,20 +97,20 @@ def test_the_manifest_tells_what_was_indexed(index: Index) -> None:
     assert reason == f"{index.directory}: this index was built with other analysis settings"
 
 
-def test_its_bytes_depend_on_no_version_of_python(index: Index) -> None:
+def test_its_bytes_depend_on_no_version_of_python(index: OpenIndex) -> None:
     """The headers of a zip, as NumPy's .npz is one, are others since Python 3.11.4."""
     files = [path for path in index.directory.rglob("*") if path.is_file()]
     assert len(files) > 10
     assert not [path for path in files if zipfile.is_zipfile(path)]
 
 
-def test_an_index_of_other_files_is_not_used(index: Index, tmp_path: Path) -> None:
+def test_an_index_of_other_files_is_not_used(index: OpenIndex, tmp_path: Path) -> None:
     with pytest.raises(NoIndexError, match="there is no index"):
-        Index.open(Collection(index.collection.layout.data, tmp_path), "nlps")
+        OpenIndex.open(CollectionFiles(index.collection.layout.data, tmp_path), "nlps")
     other = collection(tmp_path / index.collection.name, {"9": {"text": "x", "premises": [A]}})
     other = replace(other, indexes=index.collection.indexes)
     with pytest.raises(NoIndexError, match=r"train_set\.json has other content"):
-        Index.open(other, "nlps")
+        OpenIndex.open(other, "nlps")
 
 
 def test_a_training_set_without_premises_is_no_training_set(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from arqmath_bm25.analysis.analyzer import Analyzer
 from arqmath_bm25.analysis.settings import AnalysisSettings
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.premises import (
     Premise,
     PremiseFiles,
@@ -35,7 +35,7 @@ from arqmath_bm25.tasks.cited.ridge import (
 )
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 from arqmath_bm25.tasks.premises.premise_selection import Model, PremiseRanker, Ridge, Tfidf
 from arqmath_bm25.tasks.settings import RidgeSettings, RidgeVariant
 from experiments.tuning.premise_folds import cross_validate, folds
@@ -161,9 +161,9 @@ def test_cross_validation_hides_the_fold(tmp_path: Path) -> None:
     train = {f"5{n}": {"text": f"thing{n}", "premises": [str(n)]} for n in range(20)}
     (tmp_path / "knowledge_base.json").write_text(json.dumps({"900": "A thing of its own"}))
     (tmp_path / "train_set.json").write_text(json.dumps(train))
-    task, data = configured("nlps"), Collection(tmp_path, tmp_path / "indexes")
+    task, data = configured("nlps"), CollectionFiles(tmp_path, tmp_path / "indexes")
     ensure(IndexContent.of(task.index_task, data), HERE)
-    ranker = PremiseRanker(Index.of(task, data), task.settings)
+    ranker = PremiseRanker(OpenIndex.of(task, data), task.settings)
     scores = cross_validate(ranker, read_statements(tmp_path / "train_set.json"), "ridge")
     assert [len(score.values) for score in scores] == [4] * 5
     # Seen, every statement would find its own premise first.

@@ -14,7 +14,7 @@ from run_rows import read_run
 from shared_indexes import store
 
 from arqmath_bm25.analysis.settings import AnalysisSettings
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.building import DOCUMENTS
 from arqmath_bm25.core.labs import YEARS
@@ -22,7 +22,7 @@ from arqmath_bm25.core.sample_data import SAMPLE
 from arqmath_bm25.core.workers.local import Processes
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
 from arqmath_bm25.tasks.document_parts import PartForms
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 from arqmath_bm25.tasks.settings import Task1Settings
 from configs import edited
 
@@ -60,7 +60,7 @@ def test_documents_have_all_fields_and_do_not_depend_on_processes(
         monkeypatch.setattr("arqmath_bm25.tasks.answers.answer_documents._PER_PART", 100)
         (directory / DOCUMENTS).mkdir(parents=True)
         workers = Processes(processes)
-        counts = task.write_documents(Collection(SAMPLE), directory, workers, PartForms())
+        counts = task.write_documents(CollectionFiles(SAMPLE), directory, workers, PartForms())
         assert counts["documents"] == 221
         written[processes] = [path.read_text() for path in sorted(directory.glob("*/*.jsonl"))]
     assert written[1] == written[2]
@@ -71,7 +71,7 @@ def test_documents_have_all_fields_and_do_not_depend_on_processes(
 
 
 def test_only_fields_that_a_variant_weighs_are_indexed(workplace: Path) -> None:
-    index = Index.open(Collection(SAMPLE, workplace / "indexes"), "task1")
+    index = OpenIndex.open(CollectionFiles(SAMPLE, workplace / "indexes"), "task1")
     weights = map(index.task.settings.weights, ("text", "math", "both"))
     weighed = {field for of_variant in weights for field in of_variant}
     assert len(weighed) == 7

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.formulas import read_formulas
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.posts import PostTable
@@ -30,7 +30,7 @@ from arqmath_bm25.tasks.formulas.formula_retrieval import (
 )
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,13 +41,13 @@ TASK = configured("task2")
 
 
 @pytest.fixture(scope="module")
-def ranker(sample_indexes: Path) -> Index:
-    index = Index.open(Collection(SAMPLE, sample_indexes), "task2")
+def ranker(sample_indexes: Path) -> OpenIndex:
+    index = OpenIndex.open(CollectionFiles(SAMPLE, sample_indexes), "task2")
     index.threads = 2
     return index
 
 
-def search(ranker: Index, formula: str, words: str, variant: str, depth: int) -> list[Hit]:
+def search(ranker: OpenIndex, formula: str, words: str, variant: str, depth: int) -> list[Hit]:
     topic = Topic("", words, formulas=(formula,))
     (hits,) = ranker.rank([topic], variant, depth)
     return hits
@@ -69,14 +69,14 @@ def rows() -> dict[str, tuple[str, str, str]]:
     ],
 )
 def test_the_best_hit_is_like_the_query(
-    ranker: Index, rows: dict[str, tuple[str, str, str]], query: str, first: str
+    ranker: OpenIndex, rows: dict[str, tuple[str, str, str]], query: str, first: str
 ) -> None:
     hits = search(ranker, query, "", "math", depth=3)
     assert first in [rows[hit.doc_id][0] for hit in hits]
 
 
 def test_every_formula_is_returned_once_with_its_post(
-    ranker: Index, rows: dict[str, tuple[str, str, str]]
+    ranker: OpenIndex, rows: dict[str, tuple[str, str, str]]
 ) -> None:
     topics = read_topics(LAYOUT.topics("task2", "2021"))
     for variant in TASK.variants:
@@ -89,7 +89,7 @@ def test_every_formula_is_returned_once_with_its_post(
             assert separated(scores)
 
 
-def test_one_topic_is_ranked_as_among_others(ranker: Index) -> None:
+def test_one_topic_is_ranked_as_among_others(ranker: OpenIndex) -> None:
     topics = read_topics(LAYOUT.topics("task2", "2020"))
     for variant in TASK.variants:
         all_hits = list(ranker.rank(topics, variant, 50))
@@ -97,7 +97,7 @@ def test_one_topic_is_ranked_as_among_others(ranker: Index) -> None:
         assert alone == all_hits[2]
 
 
-def test_the_words_of_a_question_choose_among_the_instances(ranker: Index) -> None:
+def test_the_words_of_a_question_choose_among_the_instances(ranker: OpenIndex) -> None:
     common = "(0,1)"  # stands in several threads
     plain = search(ranker, common, "", "both", depth=1)[0]
     assert search(ranker, common, "", "math", depth=1)[0].doc_id == plain.doc_id
@@ -108,7 +108,7 @@ def test_the_words_of_a_question_choose_among_the_instances(ranker: Index) -> No
     assert len(chosen) > 1
 
 
-def test_a_formula_that_a_topic_has_twice_weighs_twice(ranker: Index) -> None:
+def test_a_formula_that_a_topic_has_twice_weighs_twice(ranker: OpenIndex) -> None:
     formula = r"\sqrt2+\sqrt3"
     topics = [Topic("", "", formulas=(formula,) * n) for n in (1, 2)]
     once, twice = ranker.rank(topics, "math", 20)
@@ -117,13 +117,13 @@ def test_a_formula_that_a_topic_has_twice_weighs_twice(ranker: Index) -> None:
     assert [hit.score for hit in twice] == [2 * hit.score for hit in once]
 
 
-def test_nothing_in_common_is_no_hit(ranker: Index) -> None:
+def test_nothing_in_common_is_no_hit(ranker: OpenIndex) -> None:
     for variant in TASK.variants:
         assert search(ranker, r"\unheard", "", variant, depth=10) == []
         assert search(ranker, "", "", variant, depth=10) == []
 
 
-def test_what_assessors_found_useful_comes_first(ranker: Index) -> None:
+def test_what_assessors_found_useful_comes_first(ranker: OpenIndex) -> None:
     ids = FormulaIds.read(FORMULAS)
     for year in YEARS:
         path = LAYOUT.qrels("task2", year)
@@ -140,7 +140,7 @@ def test_what_assessors_found_useful_comes_first(ranker: Index) -> None:
 def test_an_index_of_other_settings_or_data_is_not_used(tmp_path: Path) -> None:
     data = tmp_path / "data"
     shutil.copytree(FORMULAS, data / "Formulas" / FORMULAS.name)
-    collection = Collection(data, tmp_path / "indexes")
+    collection = CollectionFiles(data, tmp_path / "indexes")
     content = IndexContent.of(TASK, collection)
     ((path, manifest),) = ensure(content, HERE)
     assert why_unusable(path, content.recipe, content.sources) is None
@@ -150,14 +150,16 @@ def test_an_index_of_other_settings_or_data_is_not_used(tmp_path: Path) -> None:
     reason = why_unusable(path, recipe, content.sources)
     assert reason == f"{path}: this index was built with other analysis settings"
     with pytest.raises(InputError, match="there is no index"):
-        Index.open(Collection(data, tmp_path / "absent"), "task2")
+        OpenIndex.open(CollectionFiles(data, tmp_path / "absent"), "task2")
     moved = tmp_path / "moved" / "data"
     shutil.move(data, moved)  # identity is content, not place
-    assert Index.open(Collection(moved, tmp_path / "indexes"), "task2").manifest == manifest
+    assert (
+        OpenIndex.open(CollectionFiles(moved, tmp_path / "indexes"), "task2").manifest == manifest
+    )
     with next(moved.rglob("1.tsv")).open("a") as file:
         file.write("\n")
     with pytest.raises(InputError, match=r"built from other data \(1\.tsv has other content\)"):
-        Index.open(Collection(moved, tmp_path / "indexes"), "task2")
+        OpenIndex.open(CollectionFiles(moved, tmp_path / "indexes"), "task2")
 
 
 @pytest.mark.slow
@@ -165,8 +167,8 @@ def test_an_index_of_other_settings_or_data_is_not_used(tmp_path: Path) -> None:
 def test_the_real_subset_is_ranked_better_than_by_mathdowsers(
     lite: Path, lite_indexes: Path, year: str, at_least: float
 ) -> None:
-    collection = Collection(lite, lite_indexes)
-    ranker = Index.open(collection, "task2")
+    collection = CollectionFiles(lite, lite_indexes)
+    ranker = OpenIndex.open(collection, "task2")
     qrels = read_qrels(lite / "qrels_lite" / f"{year}_t2v3.tsv")
     qrels = {topic: judged for topic, judged in qrels.items() if max(judged.values()) >= 2}
     topics = read_topics(collection.layout.topics("task2", year))  # type: ignore[arg-type]

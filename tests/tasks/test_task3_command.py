@@ -15,7 +15,7 @@ from shared_indexes import linked
 from arqmath_bm25.analysis.answer_text import unpaired_dollars
 from arqmath_bm25.cli import tasks
 from arqmath_bm25.cli.eval import evaluate
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.layout import Layout
 from arqmath_bm25.collection.topics import read_topics
 from arqmath_bm25.core.configuration import default_config
@@ -134,8 +134,8 @@ def test_search_shows_the_answer(workplace: Path, capsys: pytest.CaptureFixture[
 def test_topics_that_data_lacks_are_named(workplace: Path, tmp_path: Path) -> None:
     data = tmp_path / "arqmath-sample"
     shutil.copytree(SAMPLE / "Collection", data / "Collection")
-    assert task_class("task3").has_data(Collection())
-    assert not task_class("task3").has_data(Collection(data))
+    assert task_class("task3").has_data(CollectionFiles())
+    assert not task_class("task3").has_data(CollectionFiles(data))
     with pytest.raises(InputError, match=r'missing file "Topics/.*Topics_Task1_2022_V0\.1\.xml"'):
         run(workplace, data=data)
     with pytest.raises(InputError, match="there is no index"):

@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 import typer
 
 from arqmath_bm25.analysis.html import ChosenDelimiters
-from arqmath_bm25.collection.collection import INDEXES, Collection
+from arqmath_bm25.collection.collection import INDEXES, CollectionFiles
 from arqmath_bm25.core.building import patiently
 from arqmath_bm25.core.errors import InputError, NoIndexError
 from arqmath_bm25.core.labs import RankingTask
@@ -27,7 +27,7 @@ from arqmath_bm25.runs.task_rules import RULES, detect_task
 from arqmath_bm25.tasks import configured
 from arqmath_bm25.tasks.index import ensure
 from arqmath_bm25.tasks.index_content import IndexContent, of_config
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 
 RUNS = Path("runs")
 THREADS = processors()
@@ -60,14 +60,14 @@ class Place:
         return {name: getattr(self, name) for name in _OF_CONTENT}
 
     @cached_property
-    def collection(self) -> Collection:
+    def collection(self) -> CollectionFiles:
         """The collection of these options."""
-        return Collection(self.data, self.indexes, **self.options)
+        return CollectionFiles(self.data, self.indexes, **self.options)
 
-    def collection_of(self, name: str) -> Collection:
+    def collection_of(self, name: str) -> CollectionFiles:
         """Return the collection of a task, or of a store by its path; see `Collection.of_store`."""
         if is_store(name) and self.data is None:
-            return Collection.of_store(Path(name))
+            return CollectionFiles.of_store(Path(name))
         return self.collection
 
     def provenance(self, runs: Sequence[Path]) -> list[Provenance]:
@@ -117,7 +117,7 @@ class SearchPlace(Place):
     engine: EngineName = "auto"
     hosts: str | None = None
 
-    def opened(self, name: str, config: Path | None = None, builds: bool = False) -> Index:
+    def opened(self, name: str, config: Path | None = None, builds: bool = False) -> OpenIndex:
         """Open the index of a task, or a store by its path.
 
         What is imported is imported and indexed first, and with `builds` anything is; waits while
@@ -126,7 +126,7 @@ class SearchPlace(Place):
         engine = chosen_engine(self.engine, self.hosts)
         collection = self.collection_of(name)
         if is_store(name) or not (builds or collection.is_imported):
-            return Index.open(collection, name, config, engine)
+            return OpenIndex.open(collection, name, config, engine)
 
         settings = configured(name, config).index_task.settings
         with closing(Processes(THREADS)) as workers:
@@ -136,7 +136,7 @@ class SearchPlace(Place):
                 for built in patiently(partial(ensure, content, workers, [engine])):
                     if built.manifest:
                         out.print(f"{built.store}: {content.task.account(built.manifest.counts)}")
-        return Index.open(collection, name, config, engine)
+        return OpenIndex.open(collection, name, config, engine)
 
 
 def command_line(*words: str, **options: object) -> str:

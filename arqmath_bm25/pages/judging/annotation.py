@@ -16,7 +16,7 @@ from pathlib import Path
 
 from arqmath_bm25.analysis.html import Formula
 from arqmath_bm25.analysis.safe_html import plain
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.posts import Post
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import MAX_INSTANCES
@@ -48,7 +48,7 @@ def write_batch(
     path: Path,
     items: Iterable[Item],
     topics: Mapping[str, Topic],
-    collection: Collection,
+    collection: CollectionFiles,
     latex: Mapping[str, str],
     *,
     comments: bool = False,
@@ -169,7 +169,7 @@ def _hit(
     hit: PooledPost,
     post: Post,
     cells: PostWriter,
-    collection: Collection,
+    collection: CollectionFiles,
     latex: Mapping[str, str],
     threads: str,
 ) -> str:

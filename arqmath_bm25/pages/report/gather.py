@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.errors import InputError, shown
 from arqmath_bm25.core.labs import GRADE_OF_LABEL, HIGHEST, known_year
 from arqmath_bm25.core.records import Json, Topic
@@ -209,7 +209,7 @@ def _score(
     return reported, judgments
 
 
-def _judgments(run: ReadRun, collection: Collection) -> Path | None:
+def _judgments(run: ReadRun, collection: CollectionFiles) -> Path | None:
     """Find the judgments for the topics of a run in DATA; None if there are none."""
     rules = run.rules
     year = known_year(run.topics)
@@ -221,7 +221,7 @@ def _judgments(run: ReadRun, collection: Collection) -> Path | None:
 
 
 def _questions(
-    runs: Sequence[ReadRun], sources: Sequence[str] | None, collection: Collection
+    runs: Sequence[ReadRun], sources: Sequence[str] | None, collection: CollectionFiles
 ) -> dict[str, Topic]:
     """Read the topics of the runs; InputError for a topic that no file has."""
     task = configured(collection.run_task or runs[0].rules.topic_task)

@@ -48,7 +48,7 @@ from arqmath_bm25.pages.web.shown_hits import (
     shown_hit,
 )
 from arqmath_bm25.tasks.cited.cited_documents import STATEMENTS
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 from arqmath_bm25.tasks.post_filter import NONE_PASSES
 
 # How many rendered queries and buttons are kept.
@@ -83,12 +83,12 @@ class LatestPages:
     """The pages of the indexes that were opened last; requests under way keep their own."""
 
     def __init__(
-        self, pages: Callable[[Mapping[str, Index]], ASGIApp], indexes: Mapping[str, Index]
+        self, pages: Callable[[Mapping[str, OpenIndex]], ASGIApp], indexes: Mapping[str, OpenIndex]
     ) -> None:
         self._pages = pages
         self.show(indexes)
 
-    def show(self, indexes: Mapping[str, Index]) -> None:
+    def show(self, indexes: Mapping[str, OpenIndex]) -> None:
         """Show the pages of other indexes from now on."""
         self._app = self._pages(indexes)
 
@@ -114,7 +114,7 @@ class SearchPages:
 
     def __init__(
         self,
-        indexes: Mapping[str, Index],
+        indexes: Mapping[str, OpenIndex],
         threads: int,
         prefix: str = "",
         folder: Path | None = None,
@@ -348,7 +348,7 @@ class SearchPages:
             return Response(status_code=304, headers=headers)
         return answer
 
-    def _linked(self, doc_id: str, index: Index) -> tuple[str, Markup]:
+    def _linked(self, doc_id: str, index: OpenIndex) -> tuple[str, Markup]:
         """Return the id and the title of a document, for a link to it."""
         found = index.task.found(Hit(doc_id, 0), index)
         return doc_id, PostWriter(macros=self._macros).content(heading(doc_id, found))
@@ -495,7 +495,7 @@ class SearchPages:
         return HTMLResponse(html)
 
 
-def _titles(index: Index) -> list[str]:
+def _titles(index: OpenIndex) -> list[str]:
     """Return titles of the first, the middle and the last of the user's own documents."""
     if not index.labels.known:
         return []

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from arqmath_bm25.analysis.excerpts import beginning, excerpt
 from arqmath_bm25.analysis.html import BLOCK, Content, read_body, read_title, without_macros
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.records import Hit, Json, Part
 from arqmath_bm25.pages.post_html import PostWriter
 from arqmath_bm25.tasks.task import Found
@@ -49,7 +49,7 @@ def shown_hit(
     result: Result,
     query: SearchQuery,
     writer: PostWriter,
-    collection: Collection,
+    collection: CollectionFiles,
     prefix: str,
     files: FolderFiles | None,
 ) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def tags_of(found: Found) -> tuple[str, ...]:
     return getattr(found.document or found.question, "tags", ())
 
 
-def web_address(found: Found, collection: Collection) -> str:
+def web_address(found: Found, collection: CollectionFiles) -> str:
     """Return the address of a hit on the web; empty if it is unknown."""
     if found.post:
         return collection.link(found.post)

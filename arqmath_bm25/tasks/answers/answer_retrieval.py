@@ -1,15 +1,14 @@
 """Task 1, answer retrieval: answers (posts) to a question."""
 
 from collections import Counter
-from collections.abc import Collection as Ids
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from arqmath_bm25.analysis.html import read_body
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.dump import ID
 from arqmath_bm25.collection.formulas import read_topic_formulas
 from arqmath_bm25.collection.links import PostLinks
@@ -27,7 +26,7 @@ from arqmath_bm25.tasks.document_parts import PartForms, write_parts
 from arqmath_bm25.tasks.document_task import DocumentTask, FieldRanker
 from arqmath_bm25.tasks.queries import weight_by_tf_idf
 from arqmath_bm25.tasks.settings import RerankSettings, Task1Settings
-from arqmath_bm25.tasks.task import OpenIndex, Ranker, listed
+from arqmath_bm25.tasks.task import Ranker, SearchedIndex, listed
 from arqmath_bm25.tasks.unreadable import settle
 from arqmath_bm25.tasks.written_words import write_words
 
@@ -44,16 +43,16 @@ class AnswerRetrieval(DocumentTask):
     finds_posts = True
 
     @classmethod
-    def has_data(cls, collection: Collection) -> bool:
+    def has_data(cls, collection: CollectionFiles) -> bool:
         """Return whether a collection has posts."""
         return collection.has_posts
 
-    def sources(self, collection: Collection) -> list[Path]:
+    def sources(self, collection: CollectionFiles) -> list[Path]:
         """Return the posts."""
         return [collection.origin_site.posts]
 
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers, forms: PartForms
+        self, collection: CollectionFiles, place: Path, workers: Workers, forms: PartForms
     ) -> dict[str, int]:
         """Write a document for every answer, and the table of posts.
 
@@ -85,7 +84,7 @@ class AnswerRetrieval(DocumentTask):
             write_words(Counter(), place)
         return {**counts, **written}
 
-    def documents(self, collection: Collection) -> Iterator[tuple[str, Document]]:
+    def documents(self, collection: CollectionFiles) -> Iterator[tuple[str, Document]]:
         """Yield the text and the indexed document of every answer."""
         for thread in collection.posts.threads():
             documents = answer_documents([thread], self.settings, Counter())
@@ -114,7 +113,7 @@ class AnswerRetrieval(DocumentTask):
             said += f" ({notes})"
         return said
 
-    def ranker(self, index: OpenIndex) -> Ranker:
+    def ranker(self, index: SearchedIndex) -> Ranker:
         """Return the ranker of answers."""
         if self.settings.model == "linked":
             return LinkedPosts(index)
@@ -141,7 +140,7 @@ class AnswerRanker(FieldRanker):
     The topic's own thread is left out.
     """
 
-    def __init__(self, index: OpenIndex, settings: Task1Settings) -> None:
+    def __init__(self, index: SearchedIndex, settings: Task1Settings) -> None:
         super().__init__(index, settings)
         self._posts = index.collection.posts
         self._model = settings.model
@@ -188,7 +187,7 @@ class AnswerRanker(FieldRanker):
         k1 = self._settings.bm25.k1
         return [weight_by_tf_idf(query, self._searcher, k1) for query in queries]
 
-    def _excluded(self, topic: Topic) -> Ids[str]:
+    def _excluded(self, topic: Topic) -> Collection[str]:
         if not topic.own_thread:
             return topic.excluded
         (own,) = self._posts.numbers([topic.own_thread])
@@ -237,7 +236,7 @@ class LinkedPosts(Ranker):
     than the topics. The labs' file of topic formulas gives the question of each topic.
     """
 
-    def __init__(self, index: OpenIndex) -> None:
+    def __init__(self, index: SearchedIndex) -> None:
         self._layout = index.collection.layout
         self._posts = index.collection.posts
         self._links = PostLinks.read(self._layout.dump("PostLinks"))

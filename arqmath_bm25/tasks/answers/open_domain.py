@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from arqmath_bm25.analysis.answer_text import answer_text, one_line, shorten
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.core.records import Hit, HitLists, PartLists, Topic
 from arqmath_bm25.tasks.answers.answer_retrieval import AnswerRetrieval
 from arqmath_bm25.tasks.settings import Task3Settings
-from arqmath_bm25.tasks.task import Found, OpenIndex, Ranker, Task
+from arqmath_bm25.tasks.task import Found, Ranker, SearchedIndex, Task
 
 _YEAR = "2022"  # of the one lab that had this task
 
@@ -40,17 +40,17 @@ class OpenDomain(Task):
         """Task 1, with the settings of the ranking."""
         return self._answers
 
-    def fitted(self, collection: Collection) -> OpenDomain:
+    def fitted(self, collection: CollectionFiles) -> OpenDomain:
         """Return the task whose ranking has the delimiters that were chosen for a collection."""
         return OpenDomain(self.settings, self._answers.fitted(collection))
 
     @classmethod
-    def has_data(cls, collection: Collection) -> bool:
+    def has_data(cls, collection: CollectionFiles) -> bool:
         """Return whether a collection has posts and the topics of 2022."""
         return collection.layout.has_posts() and _YEAR in collection.layout.years("task3")
 
     def topic_files(
-        self, collection: Collection, chosen: Sequence[str] | None = None
+        self, collection: CollectionFiles, chosen: Sequence[str] | None = None
     ) -> list[tuple[str, Path]]:
         """Return topic files, that of the one year without `chosen`."""
         return super().topic_files(collection, chosen or [_YEAR])
@@ -59,11 +59,11 @@ class OpenDomain(Task):
         """Return a topic with its own thread, as Task 1 has it."""
         return self._answers.placed(topic)
 
-    def ranker(self, index: OpenIndex) -> AnswerExtractor:
+    def ranker(self, index: SearchedIndex) -> AnswerExtractor:
         """Return the extractor of answers."""
         return AnswerExtractor(index, self._answers)
 
-    def found(self, hit: Hit, index: OpenIndex) -> Found:
+    def found(self, hit: Hit, index: SearchedIndex) -> Found:
         """Return an answer as a run has it, with the post that it comes from."""
         return super().found(hit, index)._replace(text=hit.text)
 
@@ -71,7 +71,7 @@ class OpenDomain(Task):
 class AnswerExtractor(Ranker):
     """Extracts answers from the posts that Task 1 ranks."""
 
-    def __init__(self, index: OpenIndex, answers: AnswerRetrieval) -> None:
+    def __init__(self, index: SearchedIndex, answers: AnswerRetrieval) -> None:
         self._posts = index.collection.posts
         self._ranker = answers.ranker(index)
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arqmath_bm25.analysis.html import read_body, read_title
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.own_documents import UserDocument, read_documents
 from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.arrays import Ints
@@ -32,7 +32,7 @@ from arqmath_bm25.core.records import Hit, HitLists, Part, PartLists, Topic
 from arqmath_bm25.core.stores import LEARNT
 from arqmath_bm25.core.writing import contents, sources
 from arqmath_bm25.tasks.cited.candidates import Candidates, CandidateScores
-from arqmath_bm25.tasks.task import OpenIndex, Ranker
+from arqmath_bm25.tasks.task import Ranker, SearchedIndex
 
 if TYPE_CHECKING:
     from arqmath_bm25.tasks.cited.ridge import References
@@ -45,7 +45,9 @@ _BY_FIELDS = 1000  # best documents by fields: the scores of others are 0
 STATEMENTS = "statements with references"  # as a count of the index
 
 
-def count_statements(collection: Collection, documents: IdTable, settings: DocumentSettings) -> int:
+def count_statements(
+    collection: CollectionFiles, documents: IdTable, settings: DocumentSettings
+) -> int:
     """Count the documents, or the statements of a training file, that refer to documents.
 
     Raises InputError if a training file refers to none, or where the order of documents counts.
@@ -72,7 +74,7 @@ def _ids(documents: IdTable) -> list[str]:
     return [doc_id.decode() for doc_id in encoded]
 
 
-def _referring(collection: Collection, ids: Iterable[str]) -> Iterator[UserDocument]:
+def _referring(collection: CollectionFiles, ids: Iterable[str]) -> Iterator[UserDocument]:
     """Yield the documents, or the rows of a training file, that refer to some of these."""
     known = set(ids)
     for document, _ in read_documents(collection.train or collection.documents_file):
@@ -80,7 +82,7 @@ def _referring(collection: Collection, ids: Iterable[str]) -> Iterator[UserDocum
             yield document
 
 
-def learnt_store(index: OpenIndex) -> Path:
+def learnt_store(index: SearchedIndex) -> Path:
     """Return the path of what is learnt; its name has the digest of the index.
 
     It exists if they have been learnt and stored.
@@ -113,7 +115,7 @@ class CitedRanker(Ranker):
     """Ranks documents by their fields and, in some variants, by learnt references."""
 
     def __init__(
-        self, index: OpenIndex, settings: DocumentSettings, by_fields: FieldRanker
+        self, index: SearchedIndex, settings: DocumentSettings, by_fields: FieldRanker
     ) -> None:
         """Take the ranker by fields."""
         self._index = index

@@ -14,7 +14,7 @@ import numpy as np
 from arqmath_bm25.analysis.analyzer import FormulaAnalyzer
 from arqmath_bm25.analysis.html import Formula, read_title
 from arqmath_bm25.analysis.settings import FormulaField
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.formulas import formula_files
 from arqmath_bm25.collection.posts import PostTable
 from arqmath_bm25.core.arrays import Floats, Int32s
@@ -26,10 +26,10 @@ from arqmath_bm25.core.workers import Workers
 from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.formulas.formula_documents import InstanceTable, write_formula_documents
 from arqmath_bm25.tasks.formulas.post_formulas import contents, find_formula, write_post_formulas
-from arqmath_bm25.tasks.open_index import Index
+from arqmath_bm25.tasks.open_index import OpenIndex
 from arqmath_bm25.tasks.queries import field_parts
 from arqmath_bm25.tasks.settings import Task2Settings
-from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker, listed
+from arqmath_bm25.tasks.task import Found, IndexedTask, Ranker, SearchedIndex, listed
 
 _INSTANCES = "instances.npy"
 _IN_CONTEXT = 1000  # best formulas that are reranked by context; answers that give it
@@ -49,16 +49,16 @@ class FormulaRetrieval(IndexedTask):
     finds_posts = True
 
     @classmethod
-    def has_data(cls, collection: Collection) -> bool:
+    def has_data(cls, collection: CollectionFiles) -> bool:
         """Return whether a collection has formula TSVs."""
         return collection.layout.has_formulas()
 
-    def sources(self, collection: Collection) -> list[Path]:
+    def sources(self, collection: CollectionFiles) -> list[Path]:
         """Return the formula TSVs; of a dump without any its posts, whose formulas are read."""
         source = collection.layout.formula_source(self.settings.analysis.source)
         return list(formula_files(source))
 
-    def needed(self, collection: Collection) -> list[str]:
+    def needed(self, collection: CollectionFiles) -> list[str]:
         """Return Task 1 where a variant looks at the posts."""
         if self._contextual and collection.has_answers:
             return ["task1"]
@@ -69,7 +69,7 @@ class FormulaRetrieval(IndexedTask):
         return [name for name, variant in self.settings.variants.items() if variant.context]
 
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers, forms: PartForms
+        self, collection: CollectionFiles, place: Path, workers: Workers, forms: PartForms
     ) -> dict[str, int]:
         """Write a document for every visually distinct formula, and the table of instances."""
         formulas = collection.layout.formula_source(self.settings.analysis.source)
@@ -121,7 +121,7 @@ class FormulaRetrieval(IndexedTask):
         return f"{said}; {lost:,} lost"
 
     def read(
-        self, collection: Collection, path: Path, index: OpenIndex | None = None
+        self, collection: CollectionFiles, path: Path, index: SearchedIndex | None = None
     ) -> list[Topic]:
         """Read topics with their formulas; InputError for topics of another task."""
         topics = super().read(collection, path)
@@ -146,7 +146,7 @@ class FormulaRetrieval(IndexedTask):
         formulas = tuple(formula.latex for formula in content.formulas)
         return Topic("", words, formulas=formulas)
 
-    def runnable(self, index: OpenIndex) -> tuple[list[str], str]:
+    def runnable(self, index: SearchedIndex) -> tuple[list[str], str]:
         """Return all variants; without answers, those without context."""
         collection = index.collection
         if collection.has_answers:
@@ -154,11 +154,11 @@ class FormulaRetrieval(IndexedTask):
         note = f"{collection.layout.data}: no answers, so only the variants without context are run"
         return [name for name in self.variants if name not in self._contextual], note
 
-    def ranker(self, index: OpenIndex) -> FormulaRanker:
+    def ranker(self, index: SearchedIndex) -> FormulaRanker:
         """Return the ranker of formulas."""
         return FormulaRanker(index, self.settings)
 
-    def found(self, hit: Hit, index: OpenIndex) -> Found:
+    def found(self, hit: Hit, index: SearchedIndex) -> Found:
         """Return a formula with its post and the text around it."""
         found = super().found(hit, index)
         post = index.collection.post(hit.post_id)
@@ -169,7 +169,7 @@ class FormulaRetrieval(IndexedTask):
         before, formula, after = place
         return found._replace(formula=formula, around=(before.text, after.text))
 
-    def find(self, docno: str, index: OpenIndex) -> Hit | None:
+    def find(self, docno: str, index: SearchedIndex) -> Hit | None:
         """Return an instance of a formula by its id."""
         if not docno.isascii() or not docno.isdecimal():
             return None
@@ -220,7 +220,7 @@ def thread_context(posts: PostTable, *rankings: list[Hit]) -> Context:
 class FormulaRanker(Ranker):
     """Ranks formulas by weighted fields and by their context, the posts they occur in."""
 
-    def __init__(self, index: OpenIndex, settings: Task2Settings) -> None:
+    def __init__(self, index: SearchedIndex, settings: Task2Settings) -> None:
         self._collection = index.collection
         self._settings = settings
         self._analyzer = FormulaAnalyzer(settings.analysis, settings.fields)
@@ -229,8 +229,8 @@ class FormulaRanker(Ranker):
         self._searcher = index.searcher()
 
     @cached_property
-    def _answers(self) -> Index:
-        answers = Index.open(self._collection, "task1", engine=self._engine)
+    def _answers(self) -> OpenIndex:
+        answers = OpenIndex.open(self._collection, "task1", engine=self._engine)
         answers.threads = self._searcher.threads
         return answers
 

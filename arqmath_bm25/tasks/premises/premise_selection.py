@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from arqmath_bm25.analysis.analyzer import Analyzer
-from arqmath_bm25.collection.collection import Collection
+from arqmath_bm25.collection.collection import CollectionFiles
 from arqmath_bm25.collection.premises import Premise, read_premises, read_statements
 from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.core.errors import InputError, NoPartsError
@@ -38,7 +38,7 @@ from arqmath_bm25.tasks.cited.ridge import (
 )
 from arqmath_bm25.tasks.document_parts import PartForms
 from arqmath_bm25.tasks.settings import NlpsSettings, RidgeSettings, RidgeVariant
-from arqmath_bm25.tasks.task import Found, IndexedTask, OpenIndex, Ranker
+from arqmath_bm25.tasks.task import Found, IndexedTask, Ranker, SearchedIndex
 
 _MODEL = "model"
 _LEARNT, _TEXTS = "learnt", "candidates.arrays"
@@ -60,21 +60,21 @@ class PremiseSelection(IndexedTask):
     depth = PREMISES
 
     @classmethod
-    def has_data(cls, collection: Collection) -> bool:
+    def has_data(cls, collection: CollectionFiles) -> bool:
         """Return whether DATA, or DATA/nlps, holds a knowledge base."""
         return collection.premises.has_premises()
 
     @staticmethod
-    def place(collection: Collection) -> str:
+    def place(collection: CollectionFiles) -> str:
         """Return the name of the premise collection."""
         return collection.premises.name
 
-    def sources(self, collection: Collection) -> list[Path]:
+    def sources(self, collection: CollectionFiles) -> list[Path]:
         """Return the knowledge base and the training set."""
         return [collection.premises.knowledge_base, collection.premises.train]
 
     def write_documents(
-        self, collection: Collection, place: Path, workers: Workers, forms: PartForms
+        self, collection: CollectionFiles, place: Path, workers: Workers, forms: PartForms
     ) -> dict[str, int]:
         """Fit the model to the training set and write it."""
         files = collection.premises
@@ -98,7 +98,7 @@ class PremiseSelection(IndexedTask):
         }
 
     def topic_files(
-        self, collection: Collection, chosen: Sequence[str] | None = None
+        self, collection: CollectionFiles, chosen: Sequence[str] | None = None
     ) -> list[tuple[str, Path]]:
         """Return sets of statements."""
         files = collection.premises
@@ -111,7 +111,7 @@ class PremiseSelection(IndexedTask):
         return sets
 
     def read(
-        self, collection: Collection, path: Path, index: OpenIndex | None = None
+        self, collection: CollectionFiles, path: Path, index: SearchedIndex | None = None
     ) -> list[Topic]:
         """Read a set of statements."""
         if not path.is_file():
@@ -121,7 +121,7 @@ class PremiseSelection(IndexedTask):
             )
         return [Topic(each.statement_id, each.text) for each in read_statements(path)]
 
-    def judgments(self, collection: Collection, topics: Path) -> Path | None:
+    def judgments(self, collection: CollectionFiles, topics: Path) -> Path | None:
         """Return the statements themselves, which name their premises."""
         return topics
 
@@ -129,15 +129,15 @@ class PremiseSelection(IndexedTask):
         """Return the variant, as the shared task had no names of runs."""
         return variant
 
-    def ranker(self, index: OpenIndex) -> PremiseRanker:
+    def ranker(self, index: SearchedIndex) -> PremiseRanker:
         """Return the ranker of premises."""
         return PremiseRanker(index, self.settings)
 
-    def found(self, hit: Hit, index: OpenIndex) -> Found:
+    def found(self, hit: Hit, index: SearchedIndex) -> Found:
         """Return the text of a premise; none if it is only cited in the training set."""
         return Found(text=index.texts().get(hit.doc_id, ""))
 
-    def texts(self, index: OpenIndex) -> Callable[[], dict[str, str]]:
+    def texts(self, index: SearchedIndex) -> Callable[[], dict[str, str]]:
         """Return what reads the texts of all premises, once."""
         knowledge_base = index.collection.premises.knowledge_base
 
@@ -147,7 +147,7 @@ class PremiseSelection(IndexedTask):
 
         return texts
 
-    def find(self, docno: str, index: OpenIndex) -> Hit | None:
+    def find(self, docno: str, index: SearchedIndex) -> Hit | None:
         """Return a premise of the knowledge base."""
         if docno in index.texts():
             return Hit(docno, 0)
@@ -157,7 +157,7 @@ class PremiseSelection(IndexedTask):
 class PremiseRanker(Ranker):
     """Ranks premises by the method of each variant."""
 
-    def __init__(self, index: OpenIndex, settings: NlpsSettings) -> None:
+    def __init__(self, index: SearchedIndex, settings: NlpsSettings) -> None:
         self._index = index
         self._settings = settings
         self._opening = Lock()
