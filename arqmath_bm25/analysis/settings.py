@@ -49,8 +49,8 @@ class LatexSettings(Settings):
 class AnalysisSettings(Settings):
     """All settings that decide the terms of an index."""
 
-    text: TextSettings = TextSettings()
-    latex: LatexSettings = LatexSettings()
+    text: TextSettings = Field(default_factory=TextSettings)
+    latex: LatexSettings = Field(default_factory=LatexSettings)
 
 
 FormulaField = Literal["contents", "patterns", "operators", "ngrams", "symbols"]

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ class Manifest:
                 )
             if content.pop("sha256", None) != digest_of(content):
                 raise ValueError("it has other content than was written")
-            return _FORM.validate_python(content)
+            return _form().validate_python(content)
         except (OSError, ValueError, TypeError, AttributeError) as error:
             fault = f"damaged ({' '.join(str(error).split())[:60]})"
             if isinstance(error, FileNotFoundError):
@@ -139,7 +140,9 @@ def store_of(path: Path) -> Path:
     return path.parent
 
 
-_FORM = TypeAdapter(Manifest)
+@cache  # which every command that reads an index needs, and no other
+def _form() -> TypeAdapter[Manifest]:
+    return TypeAdapter(Manifest)
 
 
 def content_digest(recipe: Mapping[str, Any], sources: Sequence[Source]) -> str:

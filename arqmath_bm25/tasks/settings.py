@@ -191,8 +191,8 @@ class RankingSettings(LabSettings):
 
     all_fields: ClassVar[tuple[str, ...]]
     former_fields: ClassVar[Mapping[str, str]] = {}  # before version 0.6 → now
-    collection: CollectionSettings = DumpSettings()
-    bm25: Bm25Settings = Bm25Settings()
+    collection: CollectionSettings = Field(default_factory=DumpSettings)
+    bm25: Bm25Settings = Field(default_factory=Bm25Settings)
     if TYPE_CHECKING:
         variants: dict[Any, Any]  # each declares its own
 
@@ -240,8 +240,8 @@ class FieldSettings(RankingSettings):
         "answer_math": "body_math",
         "answer_operators": "body_operators",
     }
-    analysis: AnalysisSettings = AnalysisSettings()
-    query: QuerySettings = QuerySettings()
+    analysis: AnalysisSettings = Field(default_factory=AnalysisSettings)
+    query: QuerySettings = Field(default_factory=QuerySettings)
 
     @model_validator(mode="after")
     def _has_the_terms_it_weighs(self) -> Self:
@@ -270,7 +270,7 @@ class Task1Settings(FieldSettings):
         "title_text", "title_math", "title_operators", "tags",
     )  # fmt: skip
     run: RunSettings
-    collection: DumpSettings = DumpSettings()
+    collection: DumpSettings = Field(default_factory=DumpSettings)
     bag: bool = False  # all words of an answer and its question in one field, `contents`
     words: bool = False  # keep the words as written, to complete and to correct queries
     model: Literal["bm25", "tf_idf", "linked"] = "bm25"
@@ -322,9 +322,9 @@ class DocumentSettings(FieldSettings):
         "question_math": "body_math",
         "question_operators": "body_operators",
     }
-    collection: RowsSettings = RowsSettings()
+    collection: RowsSettings = Field(default_factory=RowsSettings)
     variants: dict[DocumentVariant, dict[str, Weight]]
-    ridge: RidgeSettings = RidgeSettings()
+    ridge: RidgeSettings = Field(default_factory=RidgeSettings)
     cited: dict[DocumentVariant, CitedSettings] = Field(default_factory=dict)
 
     @property
@@ -360,8 +360,8 @@ class Task2Settings(RankingSettings):
 
     all_fields = get_args(FormulaField)
     run: RunSettings
-    collection: DumpSettings = DumpSettings()
-    analysis: FormulaAnalysisSettings = FormulaAnalysisSettings()
+    collection: DumpSettings = Field(default_factory=DumpSettings)
+    analysis: FormulaAnalysisSettings = Field(default_factory=FormulaAnalysisSettings)
     variants: dict[Variant, FormulaVariant]
 
 
@@ -393,7 +393,7 @@ class Task3Settings(LabSettings):
 class NlpsAnalysisSettings(Settings):
     """How the words of a text are read."""
 
-    text: TextSettings = TextSettings()
+    text: TextSettings = Field(default_factory=TextSettings)
 
 
 class TfidfVariant(Settings):
@@ -414,8 +414,8 @@ class RidgeVariant(Settings):
 class NlpsSettings(TaskSettings):
     """configs/nlps.yaml."""
 
-    analysis: NlpsAnalysisSettings = NlpsAnalysisSettings()
-    ridge: RidgeSettings = RidgeSettings()
+    analysis: NlpsAnalysisSettings = Field(default_factory=NlpsAnalysisSettings)
+    ridge: RidgeSettings = Field(default_factory=RidgeSettings)
     primary: str
     variants: dict[NamePart, Annotated[TfidfVariant | RidgeVariant, Field(discriminator="method")]]
 
