@@ -45,6 +45,7 @@ from arqmath_bm25.collection.own_documents import (
 )
 from arqmath_bm25.collection.references import Statement
 from arqmath_bm25.collection.source_files import FilePart, SourceFile, is_in_book, read_source
+from arqmath_bm25.collection.taken_in import names_taken
 from arqmath_bm25.core.errors import InputError, some
 from arqmath_bm25.core.reading import decoded, open_bytes, parse_json, read_text
 from arqmath_bm25.core.system import needed_by
@@ -73,9 +74,9 @@ def plan_lines(data: Path, indexes: Path, everything: bool = False) -> Iterator[
     """Yield a line for each main file, with the files that it takes in, and for each other file."""
     listing = listed(data, indexes, everything)
     plan = listing.plan
-    for path, inputs in plan.inputs.items():
-        line = f"{listing.name_of(path)}: {ending_of(path.name)}"
-        taken = sorted(map(listing.name_of, inputs.taken))
+    for name, inputs in plan.inputs.items():
+        line = f"{name}: {ending_of(name)}"
+        taken = sorted(names_taken([inputs]))
         if taken:
             line += f", takes in {', '.join(taken)}"
         yield line
@@ -160,11 +161,12 @@ def _reason(error: Exception, path: Path) -> str:
     return f"{type(error).__name__} {said}; please report it"
 
 
-def _jobs(files: Iterable[tuple[str, Path]], listing: Listing) -> Iterator[list[tuple[Path, str]]]:
+def _jobs(names: Iterable[str], listing: Listing) -> Iterator[list[tuple[Path, str]]]:
     """Yield files with the macros of their books, as many as one process reads at a time."""
     job = []
     size = 0
-    for name, path in files:
+    for name in names:
+        path = listing.real_root / name
         job.append((path, listing.macros_of(name)))
         with suppress(OSError):  # which its reader says
             size += path.stat().st_size
@@ -223,48 +225,47 @@ class _Rows:
         Yields after each file.
         """
         listing = self._listing
-        files = [(listing.name_of(path), path) for path in listing.plan.inputs]
-        files.sort(key=lambda file: _is_pdf(file[0]))  # LaTeX with its title comes first
-        formers = [self._former(*file) for file in files]
+        names = sorted(listing.plan.inputs, key=_is_pdf)  # LaTeX with its title comes first
+        formers = {name: self._former(name) for name in names}
         read = partial(_read, listing.real_root, whole)
-        new = (file for file, former in zip(files, formers, strict=True) if former is None)
+        new = (name for name in names if formers[name] is None)
         sources = chain.from_iterable(workers.map(read, _jobs(new, listing)))
-        for file, former in zip(files, formers, strict=True):
-            name, path = file
+        for name, former in formers.items():
             if former is None:
-                self._write(name, path, next(sources))
+                self._write(name, next(sources))
             elif not self._take_over(name, former):
-                (job,) = _jobs([file], listing)
-                self._write(name, path, *read(job))
+                (job,) = _jobs([name], listing)
+                self._write(name, *read(job))
             yield
         next(sources, None)  # all is done: the workers stay for other work
 
-    def _new(self, name: str, path: Path) -> KeptFile:
+    def _new(self, name: str) -> KeptFile:
         """Return what the rows of a file depend on, without rows."""
         digest = self._listing.digests.get(name, "")
         in_book = self._in_book(name.rpartition("/")[0])
-        return KeptFile(digest, self._listing.plan.inputs[path].source, in_book, "", [], [])
+        return KeptFile(digest, self._listing.plan.inputs[name].source, in_book, "", [], [])
 
-    def _former(self, name: str, path: Path) -> KeptFile | None:
+    def _former(self, name: str) -> KeptFile | None:
         """Return the rows of a file in the former import, if they would be the same."""
         former = self._listing.former.files.get(name)
-        if former and former[:3] == self._new(name, path)[:3]:
+        if former and former[:3] == self._new(name)[:3]:
             return former
         return None
 
-    def _write(self, name: str, path: Path, source: SourceFile | str) -> None:
+    def _write(self, name: str, source: SourceFile | str) -> None:
         """Write the rows of a file, or note why it cannot be read."""
         if isinstance(source, str):
             self.unread[name] = source
             return
-        file = self._new(name, path)._replace(title=source.title)
+        file = self._new(name)._replace(title=source.title)
         if self._is_repeated(name, source.title):
             self._files[name] = file
             return
         rows, are_own = self._rows_of(name, source.parts)
         if not (are_own and (source.is_alone or file.source)):
             file = file._replace(digest="")
-        latin = list(map(self._listing.name_of, source.latin))
+        root = self._listing.real_root
+        latin = [path.relative_to(root).as_posix() for path in source.latin]
         self._keep(name, file._replace(latin=latin, rows=rows))
 
     def _take_over(self, name: str, former: KeptFile) -> bool:

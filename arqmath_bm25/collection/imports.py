@@ -228,9 +228,8 @@ class Inputs:
             if not read_all and isinstance(before.get("import"), str):
                 read_so = {**recipe, **_macros(listing)}
                 listing.former = FormerRows(folder / before["import"], read_so)
-            taken = (os.path.relpath(path, root) for path in listing.plan.taken)
             beside = [name for name in beside if name in COPIED]
-            watched = dict.fromkeys([*listing.names, *beside, *sorted(taken)])
+            watched = dict.fromkeys([*listing.names, *beside, *sorted(listing.plan.taken)])
             missing = [name for name in watched if name not in states]
             states |= _states(listing.root, missing, {})
             states = {name: states[name] for name in watched if name in states}

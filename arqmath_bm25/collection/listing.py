@@ -100,24 +100,15 @@ class Listing:
         """Which of the files are documents of their own."""
         asked = {name.partition("#")[0] for name in self.asked}
 
-        def is_asked(path: Path) -> bool:
-            return part_id(self.name_of(path), "") in asked
+        def is_asked(name: str) -> bool:
+            return part_id(name, "") in asked
 
         alone = set()
-        for path, name in self._names.items():
+        for name in self.names:
             file = self.former.files.get(name)
             if file and not file.source and file.digest == self.digests.get(name):
-                alone.add(path)
-        return planned(list(self._names), self.real_root, is_asked, alone)
-
-    @cached_property
-    def _names(self) -> dict[Path, str]:
-        """The name of each file that is read by its real path."""
-        return {self.real_root / name: name for name in self.names}
-
-    def name_of(self, path: Path) -> str:
-        """Return the name of a file in the folder by its real path."""
-        return self._names.get(path) or path.relative_to(self.real_root).as_posix()
+                alone.add(name)
+        return planned(self.names, self.real_root, is_asked, alone)
 
     def walk(self) -> Iterator[str]:
         """Yield the names of the files, in order, and note those left out; no folder is a link."""

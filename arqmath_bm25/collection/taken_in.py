@@ -8,7 +8,7 @@ in by directives and embedded notes, relative to the file itself.
 import hashlib
 import os
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -340,19 +340,27 @@ class SourceInputs:
 class Plan:
     """Which files of a folder are documents of their own."""
 
-    inputs: dict[Path, SourceInputs]  # of these files, in order
+    inputs: dict[str, SourceInputs]  # by their names, in order
     left_out: dict[str, str]  # names of main files that only repeat another one, with the reason
 
     @property
-    def taken(self) -> set[Path]:
-        """The files that others take in."""
-        return set().union(*(each.taken for each in self.inputs.values()))
+    def taken(self) -> set[str]:
+        """The names of the files that others take in."""
+        return names_taken(self.inputs.values())
+
+
+def names_taken(inputs: Iterable[SourceInputs]) -> set[str]:
+    """Return the names of the files that main files take in."""
+    names = set()
+    for each in inputs:
+        names |= {path.relative_to(each.root).as_posix() for path in each.taken}
+    return names
 
 
 def planned(
-    files: Sequence[Path], root: Path, named: Callable[[Path], bool], alone: Container[Path] = ()
+    files: Sequence[str], root: Path, asked: Callable[[str], bool], alone: Container[str] = ()
 ) -> Plan:
-    """Find the main files of a real folder; files that are `named` stay.
+    """Find the main files of a real folder by their names; files that are `asked` for stay.
 
     Files that are known to be `alone`, as they name none to be taken in, are not read.
 
@@ -360,38 +368,39 @@ def planned(
     chapters the one that takes in most, then the one with the shorter path.
     """
     inputs = {}
-    taken: set[Path] = set()
+    taken: set[str] = set()
     nothing = SourceInputs(root)  # one for all that take nothing in
 
-    def add(path: Path) -> None:
-        inputs[path] = nothing
-        if path.suffix.lower() in _TAKE_IN and path not in alone:
-            inputs[path] = SourceInputs(root)
-            with suppress(Exception):  # its reader says why it cannot be read
-                inputs[path].digest(path)
-        taken.update(inputs[path].taken)
+    def add(name: str) -> None:
+        inputs[name] = nothing
+        if name in alone or f".{name.rpartition('.')[2].lower()}" not in _TAKE_IN:
+            return
+        inputs[name] = SourceInputs(root)
+        with suppress(Exception):  # its reader says why it cannot be read
+            inputs[name].digest(root / name)
+        taken.update(names_taken([inputs[name]]))
 
-    for path in files:
-        if path not in taken:
-            add(path)
-    for path in taken.intersection(inputs):  # later ones take these in
-        del inputs[path]
-    taken = set().union(*(each.taken for each in inputs.values()))
-    for path in files:  # of a file that is deep within others
-        if path not in taken and path not in inputs:
-            add(path)
+    for name in files:
+        if name not in taken:
+            add(name)
+    for name in taken.intersection(inputs):  # later ones take these in
+        del inputs[name]
+    taken = names_taken(inputs.values())
+    for name in files:  # of a file that is deep within others
+        if name not in taken and name not in inputs:
+            add(name)
 
-    plan = Plan({path: inputs[path] for path in files if path in inputs}, {})
-    mains = [path for path, each in plan.inputs.items() if each.body and each.is_frame]
-    mains.sort(key=lambda path: (-len(inputs[path].body), len(str(path)), str(path)))
-    shown: dict[Path, Path] = {}
-    for path in mains:
-        body = inputs[path].body
-        if body <= shown.keys() and not named(path):
-            name = path.relative_to(root).as_posix()
-            plan.left_out[name] = f"its chapters are those of {shown[min(body)].name}"
-            del plan.inputs[path]
-        shown |= dict.fromkeys(body - shown.keys(), path)
+    plan = Plan({name: inputs[name] for name in files if name in inputs}, {})
+    mains = [name for name, each in plan.inputs.items() if each.body and each.is_frame]
+    mains.sort(key=lambda name: (-len(inputs[name].body), len(name), name))
+    shown: dict[Path, str] = {}
+    for name in mains:
+        body = inputs[name].body
+        if body <= shown.keys() and not asked(name):
+            other = Path(shown[min(body)]).name
+            plan.left_out[name] = f"its chapters are those of {other}"
+            del plan.inputs[name]
+        shown |= dict.fromkeys(body - shown.keys(), name)
     return plan
 
 

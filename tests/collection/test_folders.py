@@ -63,7 +63,7 @@ def test_of_main_files_with_the_same_chapters_one_is_read(tmp_path: Path) -> Non
         },
     )
     plan = listed(folder, tmp_path / "i").plan
-    assert [path.name for path in plan.inputs] == ["book.tex", "lecture.tex"]
+    assert list(plan.inputs) == ["book.tex", "lecture.tex"]
     assert plan.left_out == {
         "book-letter.tex": "its chapters are those of book.tex",
         "part.tex": "its chapters are those of book.tex",
@@ -81,7 +81,7 @@ def test_main_files_may_share_the_document_itself(tmp_path: Path) -> None:
     folder = write(tmp_path / "book", files)
     assert ids_of(folder, tmp_path / "i") == ["book-a4.tex#one", "book-a4.tex#two"]
     plan = listed(folder, tmp_path / "i").plan
-    assert [path.name for path in plan.inputs] == ["book-a4.tex"]
+    assert list(plan.inputs) == ["book-a4.tex"]
 
 
 def test_a_main_file_that_judgments_name_stays(tmp_path: Path) -> None:
