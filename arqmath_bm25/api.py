@@ -226,7 +226,9 @@ class Collection(_ValueObject, CollectionFiles):
 
         threads = threads or processors()
         backend = chosen_engine(engine, hosts)
-        settings = Path(config) if config is not None else None
+        settings = None
+        if config is not None:
+            settings = Path(config)
         asked = configured(task, settings)
         chosen = asked.index_task.settings.of_collection
         collection = collection.configured(chosen)

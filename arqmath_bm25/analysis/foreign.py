@@ -78,7 +78,9 @@ def as_post(html: str) -> Page:
         content = articles[0]
     writer.write(content or tree.body)
     title = tree.css_first("head > title")
-    words = title.text().split() if title else []
+    words = []
+    if title:
+        words = title.text().split()
     return Page(" ".join(words), "".join(writer.parts))
 
 

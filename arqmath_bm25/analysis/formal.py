@@ -132,7 +132,9 @@ class Language:
             return False
         code, _ = _without_comments(text, self)
         header = self._header.match(code)
-        begin = header.end() if header else 0
+        begin = 0
+        if header:
+            begin = header.end()
         sure = self._proofs["sure"].search(text, 0, begin)
         if sure and (begin == len(code) or not sure.lastgroup):
             return True

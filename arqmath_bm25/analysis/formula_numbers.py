@@ -91,7 +91,9 @@ def _lines(lines: Lines, columns: Columns) -> Iterator[tuple[Places, Numbers]]:
 
     longest = np.empty(0, np.uint64)
     for position in range(min(lines.high, len(trees))):
-        joint = "~" if position else ""
+        joint = ""
+        if position:
+            joint = "~"
         joined = term_numbers([joint]) * powers(texts.lengths) + texts.numbers
         numbers = joined[symbols]
         shifts = powers(texts.lengths + len(joint))[symbols]

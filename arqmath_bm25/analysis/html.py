@@ -413,7 +413,9 @@ def _split_at_closing(text: str) -> list[str | Any]:
             end, done = closing_edge(_EDGE, text, span.end(), deepest=_MAX_DEPTH)
             if end == done:  # It is never closed, so it ends at the next closing tag, if any.
                 end = done = span.end()
-                nearest = _SPAN_END.search(text, done) if has_end else None
+                nearest = None
+                if has_end:
+                    nearest = _SPAN_END.search(text, done)
                 has_end = nearest is not None
                 if nearest is not None:
                     end, done = nearest.span()

@@ -538,8 +538,12 @@ class _LatexWriter:
         self._end_paragraph()
         title = self.line(_LABEL_INSIDE.sub("", BESIDE_TITLE.sub("", argument)))
         level = self._headings.index(name) + 1
-        named = label[1] if label else ""
-        end = self._after_macro if self._within_macros else self.offset + self._place
+        named = ""
+        if label:
+            named = label[1]
+        end = self.offset + self._place
+        if self._within_macros:
+            end = self._after_macro
         self._blocks.append(markup.heading(level, named, title, place, end))
         for text in BESIDE_TITLE.findall(argument):
             self._add(f"{self.line(text)} ")

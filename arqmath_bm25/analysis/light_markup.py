@@ -207,7 +207,9 @@ def typst_markdown(text: str) -> LightText:
 
 
 def _heading(found: re.Match[str]) -> str:
-    label = f" {{#{found[3]}}}" if found[3] else ""
+    label = ""
+    if found[3]:
+        label = f" {{#{found[3]}}}"
     return f"\n{'#' * min(6, len(found[1]))} {found[2].strip()}{label}\n"
 
 
@@ -273,9 +275,12 @@ def _calls(text: str, depth: int = 0) -> str:
         if name in markup.NAMED:
             label = _LABEL.match(text, done)
             found = _TITLE.search(arguments)
-            title = found[found.lastindex or 0] if found else ""
+            title = ""
+            if found:
+                title = found[found.lastindex or 0]
             written.append(_directive(name, title, label[1] if label else ""))
-            done = label.end() if label else done
+            if label:
+                done = label.end()
             written.append(f"{content.strip()}\n{_FENCE}\n")
         else:
             written.append(content)

@@ -64,7 +64,9 @@ class Macro(NamedTuple):
         if self.parameters:
             return rf"\def\{name}{self.parameters}{{{self.body}}}"
         if self.has_star:
-            optional = "" if self.default is None else f"O{{{self.default}}}"
+            optional = f"O{{{self.default}}}"
+            if self.default is None:
+                optional = ""
             others = "m" * (self.arguments - 1 - bool(optional))
             return rf"\NewDocumentCommand{{\{name}}}{{s{optional}{others}}}{{{self.body}}}"
         if self.is_pair:
@@ -133,7 +135,9 @@ class Macros(dict[str, Macro]):
         begin = 0
         while True:
             # Without macros, the next definition is the first command that matters.
-            commands = _COMMAND if self else _DEFINES
+            commands = _DEFINES
+            if self:
+                commands = _COMMAND
             command = commands.search(text, begin)
             if command is None:
                 break

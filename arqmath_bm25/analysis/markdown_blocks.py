@@ -353,7 +353,9 @@ class Blocks:
                     return end + 1
         callout = _CALLOUT.match(rest)
         if callout is not None and ">" in before:
-            named = "" if callout["title"] else markup.generated(callout["name"].capitalize())
+            named = markup.generated(callout["name"].capitalize())
+            if callout["title"]:
+                named = ""
             strong = self._cuts.cut(f"<strong>{named}"), self._cuts.cut("</strong>")
             self._write(before, _PLACE_OF_NOTE.sub("", callout["title"]).join(strong))
             return after

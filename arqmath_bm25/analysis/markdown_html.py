@@ -277,7 +277,9 @@ class _Lines:
         latex = _ENTITY.sub(lambda entity: unescape(entity[0]), self.cuts.source(latex))
         if "\n" in latex and ">" in latex:
             quotes = _QUOTES.match(text, text.rfind("\n", 0, begin) + 1)
-            depth = quotes[0].count(">") if quotes else 0
+            depth = 0
+            if quotes:
+                depth = quotes[0].count(">")
             latex = re.sub(rf"\n(?:[ \t]*>){{0,{depth}}}", "\n", latex)
         labels = _LABEL_OF_BOOKDOWN.findall(latex)
         html = markup.formula(_LABEL_OF_BOOKDOWN.sub("", latex), display)
@@ -361,7 +363,9 @@ def formula_at(text: str, begin: int, loose: bool) -> tuple[str, bool, int] | No
     stop = text.find(closing, start, limit)
     if mark == "$":
         dollar = _DOLLAR.search(text, start, limit)
-        stop = dollar.end() - 1 if dollar else -1
+        stop = -1
+        if dollar:
+            stop = dollar.end() - 1
     latex = text[start:stop]
     if stop < 0 or not latex.strip():
         return None

@@ -145,7 +145,9 @@ def statement(
 def box(name: str, label: str, title: str, begin: int = 0, end: int = 0) -> tuple[str, str, str]:
     """Return the HTML before the title of a directive, after it, and after the content."""
     if name in NAMES["boxes"]:
-        named = "" if title else generated(name.capitalize())
+        named = generated(name.capitalize())
+        if title:
+            named = ""
         return f"<blockquote><p><strong>{named}", "</strong></p>\n", "</blockquote>\n"
     if name in NAMED:
         opening, after = statement(name, label, title, begin, end)

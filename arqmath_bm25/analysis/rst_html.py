@@ -191,7 +191,9 @@ def _written(node: Any, level: int) -> Iterator[str]:
         yield f"<sup>{markup.generated(node.astext())}</sup>"
     elif name == "reference":
         name = node.get("refname", "")
-        place = f"#{name}" if name in node.document.nameids else ""
+        place = ""
+        if name in node.document.nameids:
+            place = f"#{name}"
         address = node.get("refuri") or place
         yield f'<a href="{escape(address)}">'
         yield from _children(node, level)

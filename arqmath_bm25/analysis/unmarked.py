@@ -273,7 +273,9 @@ def _tokens(text: str, start: int, stop: int) -> tuple[str, list[_Span]]:
     """Return the kinds of the tokens of a part, and their spans; an argument is one token."""
     kinds: list[str] = []
     spans = []
-    closing = _closing(text) if "{" in text else {}
+    closing = {}
+    if "{" in text:
+        closing = _closing(text)
     done = 0
     last = ""  # the kind of the token before, except blanks
     for token in _TOKEN.finditer(text, start, stop):

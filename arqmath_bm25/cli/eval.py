@@ -242,7 +242,9 @@ def _run_files(
 
     if not (judged or left_out):
         advice = command_line("run", task or "all", data=collection.data, runs=folder)
-        of_task = f" of {task}" if task else ""
+        of_task = ""
+        if task:
+            of_task = f" of {task}"
         raise InputError(
             f"no run files{of_task} in {runs}: write them with `{advice}`, or name run files: "
             "eval RUN --qrels FILE"

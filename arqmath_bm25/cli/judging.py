@@ -55,7 +55,9 @@ def pool(
     task = task or own or task_of_runs(runs, "pool")
 
     topic_task = own or RULES[task].topic_task
-    topic_files = [topics] if topics else topics_of(made_of)
+    topic_files = topics_of(made_of)
+    if topics:
+        topic_files = [topics]
     questions = configured(topic_task).asked(collection, topic_files)
 
     depths = Depths(primary=primary_depth or depth, other=depth)

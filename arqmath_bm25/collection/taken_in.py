@@ -134,7 +134,9 @@ class SourceInputs:
         """
         if file is None or depth >= _DEEPEST:
             return None
-        part = Path(f"{file}#{section}") if section else file
+        part = file
+        if section:
+            part = Path(f"{file}#{section}")
         if part in self._once or (section and len(self._once) > _MOST_REGIONS):
             return None
         self._once.add(part)
@@ -219,7 +221,9 @@ class SourceInputs:
             taken = self._input(name, folders, depth)
             return f"\n\n{taken}\n\n" if step["command"] == "include" else taken
         elif step["style"]:
-            ending = ".cls" if step["style"] == "documentclass" else ".sty"
+            ending = ".sty"
+            if step["style"] == "documentclass":
+                ending = ".cls"
             for name in step["styles"].split(","):
                 file = self._file(folders[-1:], name.strip() + ending)
                 text = self._take(file, depth)
@@ -256,7 +260,9 @@ class SourceInputs:
         return f"{self._latex(text, folders, depth + 1)}\n"
 
     def _imported(self, step: re.Match[str], folders: tuple[Path, ...], depth: int) -> str:
-        bases = folders if step["sub"] else folders[::-1]
+        bases = folders[::-1]
+        if step["sub"]:
+            bases = folders
         for base in bases:
             folder = base / step["folder"].strip()
             name = step["imported"].strip()

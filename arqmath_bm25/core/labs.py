@@ -70,8 +70,12 @@ class RunName:
     method: Literal["", "extract", "generate"] = ""
 
     def __str__(self) -> str:
-        how = "manual" if self.manual else "auto"
-        kind = "P" if self.primary else "A"
+        how = "auto"
+        if self.manual:
+            how = "manual"
+        kind = "A"
+        if self.primary:
+            kind = "P"
         parts = [self.team, self.task, self.run_id, how, self.variant, self.method, kind]
         return "-".join(filter(None, parts))
 

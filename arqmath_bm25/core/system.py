@@ -30,7 +30,9 @@ def lock(descriptor: int, wait: bool = True, shared: bool = False) -> None:
 
     On a file system without locks (Lustre mounted `noflock`, NFS without lockd) this says so once.
     """
-    operation = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    operation = fcntl.LOCK_EX
+    if shared:
+        operation = fcntl.LOCK_SH
     if not wait:
         operation |= fcntl.LOCK_NB
     try:

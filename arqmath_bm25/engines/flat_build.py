@@ -129,7 +129,9 @@ class FlatPart:
         fields = {}
         statistics = {}
         for name, field in self._fields.items():
-            weights = group_sizes if field.shared else single
+            weights = single
+            if field.shared:
+                weights = group_sizes
             terms, rows = self._terms_and_rows(field, words, terms_of_trees)
             fields[name], counts = _postings(terms, rows, weights)
             statistics[name] = {"shared": field.shared, **counts}

@@ -153,7 +153,9 @@ def _randomization(difference: Floats) -> float:
     greater = np.count_nonzero(means >= mean - tolerance)
 
     # Of all samples the given one is one, which a random draw may lack.
-    extra = 0 if is_exact else 1
+    extra = 1
+    if is_exact:
+        extra = 0
     p = 2 * (min(less, greater) + extra) / (len(signs) + extra)
     return min(p, 1.0)
 

@@ -263,7 +263,9 @@ def _curves(data: ReportData) -> dict[str, dict[str, list[tuple[float, float]]]]
     """Return the points of two charts by run: precision by recall, and the share of judged hits."""
     recall = {}
     judged = {}
-    precision = "iprec_prime" if data.primed else "iprec"
+    precision = "iprec"
+    if data.primed:
+        precision = "iprec_prime"
     for run, values in data.averages.items():
         recall[run] = [(level, values[f"{precision}_{level}"]) for level in RECALL_LEVELS]
         judged[run] = [(float(x), values[f"judged_{depth}"]) for x, depth in enumerate(DEPTHS)]

@@ -83,7 +83,7 @@ def _referring(collection: CollectionFiles, ids: Iterable[str]) -> Iterator[User
 
 
 def learnt_store(index: SearchedIndex) -> Path:
-    """Return the path of what is learnt; its name has the digest of the index.
+    """Return the path of the learnt references; its name has the digest of the index.
 
     It exists if they have been learnt and stored.
     """
