@@ -106,7 +106,7 @@ MUTANTS: Final = (
            "            writer.define(text[start:stop], is_written=preamble is None)",
            "            pass", "sources"),
     Mutant("analysis/text.py", 'prose = _CONTRACTION.sub(" ", prose)', "pass", "text"),
-    Mutant("analysis/text.py", 'prose = normalize("NFKC", prose)', "pass", "text"),
+    Mutant("analysis/text.py", 'normalize("NFKC", prose)', "prose", "text"),
     Mutant("analysis/symbol_layout.py",
            "table.columns = max(table.columns, table.cells)",
            "table.columns = table.cells", "symbol_layout"),
@@ -201,7 +201,7 @@ MUTANTS: Final = (
     # evaluation/
     Mutant("core/labs.py",
            "RELEVANT = 2  # the least grade that counts as relevant in ARQMath",
-           "RELEVANT = 1", "measures"),
+           "RELEVANT = 1", "score"),
     Mutant("runs/task_rules.py",
            '"map_prime": "AP(judged_only=True)"', '"map_prime": "AP"', "measures"),
     Mutant("runs/run_rules.py",
