@@ -158,7 +158,10 @@ def rows(path: Path, root: str, begin: int = 0, end: int | None = None) -> Itera
 
 
 def _prologue_end(text: bytes) -> int:
-    return len(text) - len(_PROLOGUE.sub(b"", text, count=1))
+    prologue = _PROLOGUE.match(text)
+    if prologue is None:
+        return 0
+    return prologue.end()
 
 
 def _check_head(path: Path, text: bytes, root: str) -> None:
